@@ -59,6 +59,26 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
     }
 }
 
+/// There is address space for a copy of two huge pages, but not of a whole piece (16 MiB).
+#[test]
+fn a_heap_without_room_for_a_copy_leaves_the_pool_page_by_page() {
+    let test = "a fork in a narrow address space";
+    if !needs::programs(test, &["python3"]) {
+        return;
+    }
+    let Some(live) = machine(test) else { return };
+    live.set_pool(POOL);
+    let script = "import os, resource; block = b'x' * 80000000; \
+                  used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize(); \
+                  resource.setrlimit(resource.RLIMIT_AS, (used + (7 << 20),) * 2); \
+                  pid = os.fork(); pid or os._exit(0); print(os.waitpid(pid, 0)[1])";
+    let mut command = tool("hugectl");
+    let ran = command.args(["--heap", "python3", "-c", script]).ran();
+    assert_eq!((ran.status, ran.out.as_str()), (0, "0\n"), "{ran:?}");
+    assert!(ran.err.contains("fork: moved "), "{ran:?}");
+    assert!(!ran.err.contains("stay on hugetlb pages"), "{ran:?}");
+}
+
 /// The heap leaves the pool at the first thread, unless userfaultfd is fully available or
 /// `--fork=kernel` is given.
 #[test]
