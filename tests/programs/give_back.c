@@ -1,11 +1,16 @@
 /* Allocates and frees MiB, then allocates and frees small blocks until 95 % is given back.
    Prints the heap's pages when full, freed, and at the end. Exits with 2 after 20 seconds.
+   `confined` is `one` under a filter that kills for MADV_REMOVE, which no malloc needs.
 
-   give_back mixed|one|threads MiB */
+   give_back mixed|one|threads|confined MiB */
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "filter.h"
 #include "heap_pages.h"
 
 #define THREADS 4
@@ -104,6 +109,17 @@ static void by_main(void)
 	pthread_join(thread, NULL);
 }
 
+static int confine(void)
+{
+	struct filter filter[] = {
+	    {0x20, 0, 0, 0}, {0x15, 0, 3, SYS_madvise}, {0x20, 0, 0, 32}, {0x15, 0, 1, MADV_REMOVE}, {0x06, 0, 0, 0x80000000},
+	    {0x06, 0, 0, 0x7fff0000},
+	};
+	struct filters all = {sizeof filter / sizeof *filter, filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &all);
+}
+
 static int is_given_back(void)
 {
 	struct heap_pages pages = read_heap_pages();
@@ -121,7 +137,9 @@ int main(int argc, char **argv)
 		return 1;
 	setvbuf(stdout, out, _IOFBF, sizeof out);
 	total = strtoul(argv[2], NULL, 0) << 20;
-	if (!strcmp(argv[1], "one")) {
+	if (!strcmp(argv[1], "confined") && confine())
+		return 4;
+	if (!strcmp(argv[1], "one") || !strcmp(argv[1], "confined")) {
 		void *block = filled(total);
 
 		print_heap_pages("full");

@@ -42,7 +42,7 @@ fn freed_memory_goes_back_to_the_machine() {
     let Some(_live) = without_pool("giving back") else {
         return;
     };
-    for mode in ["mixed", "threads"] {
+    for mode in ["mixed", "threads", "confined"] {
         if let Some(ran) = run(Libc::Glibc, mode) {
             let later = HeapPages::find(&ran.out, "later");
             assert!(later.resident <= 15 << 10, "{mode}: {ran:?}");
