@@ -162,6 +162,7 @@ mod tests {
             backoff.is_worth_a_try(SKIP_BYTES + page),
             "more than is skipped"
         );
+        backoff.skip.store(SKIP_BYTES, Ordering::Relaxed);
         backoff.gave_back();
         assert!(backoff.is_worth_a_try(page));
     }
