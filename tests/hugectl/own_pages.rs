@@ -9,6 +9,7 @@ use super::place::as_nobody;
 use crate::support::live::{machine, skip};
 use crate::support::needs;
 use crate::support::program::{self, Libc};
+use crate::support::restore;
 use crate::support::running::Running;
 use crate::support::tool;
 
@@ -227,12 +228,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.0).status();
-        assert!(
-            done.is_ok_and(|status| status.success()),
-            "{}",
-            self.0.display()
-        );
+        restore::note(restore::unmount(&self.0), &self.0);
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn note(result: io::Result<()>, path: &Path) {
 }
 
 /// Unmounts a file system. Retries, since another test's program may be reading it.
-fn unmount(point: &Path) -> io::Result<()> {
+pub(crate) fn unmount(point: &Path) -> io::Result<()> {
     for _ in 0..50 {
         match nix::mount::umount(point) {
             Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(100)),

@@ -2,11 +2,13 @@
 #![expect(clippy::disallowed_methods, reason = "writes sysctls")]
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
+use crate::support::restore::note;
 use crate::support::tool::{Ran, Run, hugectl, tool};
 use crate::support::unchanged::without_pool;
 
@@ -109,7 +111,11 @@ impl Sysctl {
 
 impl Drop for Sysctl {
     fn drop(&mut self) {
-        fs::write(self.path, self.before.trim()).unwrap();
+        // A drop during a panic must not panic again, or the pools would not be restored.
+        note(
+            fs::write(self.path, self.before.trim()),
+            Path::new(self.path),
+        );
     }
 }
 
