@@ -280,15 +280,14 @@ static void segment(void)
 {
 	struct shmid_ds state;
 	int id = shmget(IPC_PRIVATE, len, IPC_CREAT | 0600), small;
-	uint64_t *p;
+	uint64_t *p = shmat(id, NULL, 0);
 
-	CHECK(id >= 0);
+	/* Removed before any check: it would outlive this program and keep its pages. */
+	CHECK(shmctl(id, IPC_RMID, NULL) == 0);
+	CHECK(p != (void *)-1);
 	CHECK(shmctl(id, IPC_STAT, &state) == 0);
 	printf("segsz=%zu\n", state.shm_segsz);
 	CHECK(state.shm_segsz == len);
-	p = shmat(id, NULL, 0);
-	CHECK(p != (void *)-1);
-	CHECK(shmctl(id, IPC_RMID, NULL) == 0);
 	put(p, 0, len, 1);
 	printf("huge_kb=%lu of %lu\n", huge_at(p), len >> 10);
 	in_child(child_writes, p);
