@@ -56,9 +56,9 @@ fn killed(root: Option<&Path>, file: &Path, option: &str, (call, at): (&str, usi
     strace.args(["-qq", "-o", "/dev/null", "-e", &format!("trace={call}")]);
     strace.args(["-e", &format!("inject={call}:signal=SIGKILL:when={at}")]);
     strace.arg(hugeadm.get_program()).args(hugeadm.get_args());
-    let status = strace.output().unwrap().status;
-    let killed = std::os::unix::process::ExitStatusExt::signal(&status) == Some(9);
-    assert!(killed || status.success(), "{option}: {status:?}");
+    let ran = strace.ran();
+    let killed = ran.status == 128 + 9;
+    assert!(killed || ran.status == 0, "{option}: {ran:?}");
     killed
 }
 
