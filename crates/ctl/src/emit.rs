@@ -60,10 +60,7 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
         EmitKind::Docker => {
             container::docker(&variables, library.as_deref(), emit.run.shm.is_some())?
         }
-        EmitKind::Kubernetes => {
-            let sizes = container::pool_sizes(&findings.served, &findings.kernel);
-            container::kubernetes(&head, &variables, library.as_deref(), &sizes)
-        }
+        EmitKind::Kubernetes => container::kubernetes(&head, &variables, library.as_deref()),
     })
 }
 
