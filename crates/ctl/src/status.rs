@@ -29,7 +29,7 @@ use reason::Reasons;
 pub(crate) use folios::base_page;
 pub use folios::frames;
 pub(crate) use objects::extents;
-pub(crate) use origin::OwnOrigin;
+use origin::OwnOrigin;
 pub use overview::{document, overview};
 pub use select::{Selection, select};
 pub use totals::{Totals, totals};

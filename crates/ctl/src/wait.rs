@@ -33,8 +33,6 @@ pub enum ReportDestination {
     Terminal {
         /// As JSON.
         json: bool,
-        /// Whether warnings are printed.
-        warns: bool,
     },
     /// A file with a line of JSON for each process.
     File(PathBuf),
@@ -150,11 +148,11 @@ impl Parent {
         };
         self.output.write(&own, wrap)?;
         // A file has the reports of all processes.
-        let ReportDestination::Terminal { json, warns } = self.to else {
+        let ReportDestination::Terminal { json } = self.to else {
             return Ok(());
         };
         let remaining = remaining::find(root, began);
-        for text in remaining::reports(root, &remaining, json, warns) {
+        for text in remaining::reports(root, &remaining, json) {
             self.output.write(text.as_bytes(), wrap)?;
         }
         Ok(())

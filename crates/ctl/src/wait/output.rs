@@ -18,7 +18,7 @@ impl Output {
     /// `messages` if they are redirected.
     pub(super) fn open(to: &ReportDestination, messages: Option<&File>) -> io::Result<Output> {
         let (json, file) = match to {
-            ReportDestination::Terminal { json, .. } => {
+            ReportDestination::Terminal { json } => {
                 (*json, messages.map(File::try_clone).transpose()?)
             }
             ReportDestination::File(path) => {

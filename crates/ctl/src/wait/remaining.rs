@@ -1,6 +1,6 @@
 //! Daemons that the program leaves running. hugectl is a subreaper, so they are its descendants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use hugetools_contract::report::{Proof, is_shell};
 use hugetools_model::Root;
 use hugetools_model::process::{self, Pid, Stat};
 
-use crate::status::{OwnOrigin, Snapshot, render, select};
+use crate::status::{Snapshot, render, select};
 use crate::sys::program;
 
 /// Time for a daemon to finish its second fork.
@@ -54,25 +54,17 @@ fn runs_shell(root: &Root, pid: Pid) -> bool {
     process::exe(root, pid).is_ok_and(|exe| is_shell(exe.as_os_str().as_bytes()))
 }
 
-/// Returns the reports: one for the eldest of each family with the library, and a warning for the
-/// eldest of each family without it.
-pub(super) fn reports(
-    root: &Root,
-    all: &BTreeMap<Pid, Pid>,
-    json: bool,
-    warns: bool,
-) -> Vec<String> {
-    let libraries = all.keys().map(|pid| (*pid, library(root, *pid)));
-    let libraries: BTreeMap<Pid, Option<bool>> = libraries.collect();
-    let has_library = |pid: Pid| libraries.get(&pid).copied().flatten();
-    let with = eldest(all, |pid| has_library(pid) == Some(true));
-    let mut reports: Vec<String> = with.iter().map(|pid| report(root, *pid, json)).collect();
-    if warns {
-        let without = eldest(all, |pid| has_library(pid) != Some(true));
-        let warning = |pid| warning(root, pid, json, has_library(pid).is_none());
-        reports.extend(without.into_iter().map(warning));
-    }
-    reports
+/// Returns a report for the eldest of each family with the library, and of each family without it.
+pub(super) fn reports(root: &Root, all: &BTreeMap<Pid, Pid>, json: bool) -> Vec<String> {
+    let with: BTreeSet<Pid> = all
+        .keys()
+        .copied()
+        .filter(|pid| has_library(root, *pid))
+        .collect();
+    let mut eldest_of_both = eldest(all, |pid| with.contains(&pid));
+    eldest_of_both.extend(eldest(all, |pid| !with.contains(&pid)));
+    let reports = eldest_of_both.into_iter();
+    reports.map(|pid| report(root, pid, json)).collect()
 }
 
 /// Returns the processes that fit `is_it` and whose parents don't.
@@ -82,57 +74,26 @@ fn eldest(all: &BTreeMap<Pid, Pid>, is_it: impl Fn(Pid) -> bool) -> Vec<Pid> {
     found.iter().copied().filter(is_eldest).collect()
 }
 
-/// Whether one of our libraries is in a process; `None` if its mappings are unreadable.
-fn library(root: &Root, pid: Pid) -> Option<bool> {
-    let maps = root.read(&pid.path("maps")).ok()?;
-    let has = |text: &[u8]| memchr::memmem::find(&maps, text).is_some();
-    // The kernel may truncate the list of an exiting process. The stack comes near the end.
-    match (has(b"/libhugetlbfs"), has(b"[stack]")) {
-        (true, _) => Some(true),
-        (false, true) => Some(false),
-        (false, false) => None,
-    }
+/// Whether one of our libraries is in a process. False if its mappings are unreadable.
+fn has_library(root: &Root, pid: Pid) -> bool {
+    let maps = root.read(&pid.path("maps")).unwrap_or_default();
+    memchr::memmem::find(&maps, b"/libhugetlbfs").is_some()
 }
 
 fn report(root: &Root, pid: Pid, json: bool) -> String {
-    match Snapshot::take(root, pid, None).map(|snapshot| snapshot.to_text(json)) {
-        Ok(text) if !json => {
-            format!("still running, as it is now (later: hugectl --status {pid}):\n{text}")
-        }
-        Ok(text) => text,
-        // It has ended meanwhile.
-        Err(_) => String::new(),
-    }
-}
-
-/// Returns the warning about a process that lacks the library, or is unreadable.
-fn warning(root: &Root, pid: Pid, json: bool, is_hidden: bool) -> String {
-    let name = process::name(root, pid).unwrap_or_default();
-    let why = match process::is_secure(root, pid) {
-        _ if is_hidden => "may not be inspected: run hugectl --status as root",
-        Some(true) => {
-            "lacks the library: exec raised its privileges (AT_SECURE), so its loader ignores \
-             LD_PRELOAD; hugectl --pid, as root, reaches it"
-        }
-        _ => {
-            "lacks the library: its starter dropped the environment; put hugectl between the \
-             starter and the program"
+    let text = match Snapshot::take(root, pid, None) {
+        Ok(snapshot) => snapshot.to_text(json),
+        Err(why) => {
+            let proof = Proof {
+                pid: pid.get(),
+                warning: Some(&why.to_string()),
+                ..Proof::UNKNOWN
+            };
+            render(&proof, json)
         }
     };
-    let comm = String::from_utf8_lossy(&name);
-    let text = format!("process {pid} ({comm}) still runs and {why}");
-    if !json {
-        return format!("hugectl: warning: {text}\n");
+    match json {
+        true => text,
+        false => format!("still running, as it is now (later: hugectl --status {pid}):\n{text}"),
     }
-    let exe = process::exe(root, pid).unwrap_or_else(|_error| "?".into());
-    let origin = OwnOrigin::find(root, pid);
-    let proof = Proof {
-        pid: pid.get(),
-        exe: exe.as_os_str().as_bytes(),
-        name: &name,
-        origin: origin.get(),
-        warning: Some(&text),
-        ..Proof::UNKNOWN
-    };
-    render(&proof, true)
 }

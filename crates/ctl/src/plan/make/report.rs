@@ -6,7 +6,6 @@ use super::Maker;
 use crate::args::TERMINAL;
 use crate::probe::library::Found;
 use crate::request::Preload;
-use crate::say::note::Level;
 use crate::wait::ReportDestination;
 
 /// Programs that start others as their children.
@@ -85,7 +84,6 @@ impl Maker<'_> {
             Some(path) => ReportDestination::File(path.clone()),
             None => ReportDestination::Terminal {
                 json: self.run.json,
-                warns: self.run.json || Level::Warning.is_shown(self.findings.verbosity),
             },
         })
     }
