@@ -5,7 +5,6 @@ use hugetools_contract::env;
 use super::Maker;
 use crate::args::TERMINAL;
 use crate::probe::library::Found;
-use crate::request::Preload;
 use crate::wait::ReportDestination;
 
 /// Programs that start others as their children.
@@ -35,7 +34,6 @@ impl Maker<'_> {
 
     /// Warns if a report will be missing or incomplete.
     fn describe_report(&mut self) {
-        let last_sample = "the report is hugectl's last sample";
         let is_file = self.findings.report.is_some();
         if self.is_left_out && !is_file {
             let list = self.list_name();
@@ -48,17 +46,13 @@ impl Maker<'_> {
                 "no report comes from a program that is killed by a signal or written in Go: \
                  hugectl is not its parent",
             );
-        } else if self.findings.look.is_static() {
-            self.warn(format!(
-                "the program is static, so no library can be added to it: {last_sample}"
-            ));
-        } else if matches!(self.findings.library, None | Some(Found::Missing(_))) {
-            self.warn(match self.run.preload {
-                Preload::Never => format!(
-                    "unless the program is linked with our library (--no-preload), {last_sample}"
-                ),
-                _ => format!("the library is not in the program: {last_sample}"),
-            });
+        } else if self.findings.look.is_static()
+            || matches!(self.findings.library, None | Some(Found::Missing(_)))
+        {
+            self.warn(
+                "no library is added to the program: unless it is linked with ours, the report is \
+                 hugectl's last sample",
+            );
         } else if let Some(name) = self.starter().filter(|_| !is_file) {
             self.warn(format!(
                 "the report covers only {name}: for its children, run {name} ... hugectl --report \
