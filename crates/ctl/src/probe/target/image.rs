@@ -1,5 +1,6 @@
 //! The kind of a program, by its file.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -77,8 +78,9 @@ pub(super) fn classify(path: &Path, elf: &Elf) -> Result<Image, Refused> {
     if elf.ident() != Ident::native() {
         return Ok(Image::Foreign(elf.ident()));
     }
-    if let Some(loader) = elf.interpreter() {
-        let loader = Path::new(std::ffi::OsStr::from_bytes(loader));
+    let loader = elf.interpreter().unwrap_or_default();
+    let loader = Path::new(OsStr::from_bytes(loader));
+    if elf.interpreter().is_some() {
         if let Err(error) = std::fs::metadata(loader) {
             let mut refused = Refused::io(&error, loader);
             refused.text = format!("its loader {}", refused.text);
@@ -86,13 +88,10 @@ pub(super) fn classify(path: &Path, elf: &Elf) -> Result<Image, Refused> {
         }
     }
     Ok(match elf.kind() {
-        Kind::Exec | Kind::Pie => Image::Dynamic(libc_of(elf)),
+        Kind::Exec | Kind::Pie => Image::Dynamic(libc_by_name(loader).unwrap_or(Libc::Other)),
         Kind::Static | Kind::StaticPie => Image::Static,
         // A loader started as a program runs its argument. Other libraries crash.
-        Kind::Library => match libc_by_name(path.file_name().unwrap_or_default().as_bytes()) {
-            Some(libc) => Image::Dynamic(libc),
-            None => Image::Static,
-        },
+        Kind::Library => libc_by_name(path).map_or(Image::Static, Image::Dynamic),
         Kind::Other => {
             return Err(Refused::new(
                 libc::ENOEXEC,
@@ -102,28 +101,8 @@ pub(super) fn classify(path: &Path, elf: &Elf) -> Result<Image, Refused> {
     })
 }
 
-fn libc_of(elf: &Elf) -> Libc {
-    let loader = elf.interpreter().unwrap_or_default();
-    let name = loader
-        .rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or_default();
-    if let Some(libc) = libc_by_name(name) {
-        return libc;
-    }
-    let needed = elf.dynamic().map(|dynamic| dynamic.needed.as_slice());
-    let mut needed = needed.unwrap_or_default().iter();
-    needed
-        .find_map(|name| match name.as_slice() {
-            b"libc.so.6" => Some(Libc::Glibc),
-            b"libc.so" => Some(Libc::Musl),
-            name if name.starts_with(b"libc.musl-") => Some(Libc::Musl),
-            _ => None,
-        })
-        .unwrap_or(Libc::Other)
-}
-
-fn libc_by_name(loader: &[u8]) -> Option<Libc> {
+fn libc_by_name(loader: &Path) -> Option<Libc> {
+    let loader = loader.file_name()?.as_bytes();
     let glibc: [&[u8]; 5] = [b"ld-linux", b"ld64.so", b"ld.so.1", b"ld-2.", b"ld.so.2"];
     if loader.starts_with(b"ld-musl-") {
         return Some(Libc::Musl);
