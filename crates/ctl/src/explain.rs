@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::plan::{Plan, Required, Row, Rung};
 use crate::probe::Findings;
 use crate::probe::command_line::known_programs::KnownProgram;
-use crate::probe::heap_engine::Engine;
+use crate::probe::heap_engine::{self, Engine};
 use crate::probe::target::elf_layout::Obstacle;
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::Run;
@@ -67,6 +67,9 @@ pub struct Explained {
     segments: Vec<Line>,
     required: Vec<Required>,
     notes: Vec<String>,
+    /// The program in words, for the text.
+    #[serde(skip)]
+    description: Option<String>,
     /// The shortfalls, each once, for the text.
     #[serde(skip)]
     shortfalls: Vec<Shortfall>,
@@ -115,6 +118,7 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
     Explained {
         head,
         program: target.map(|target| program(target, findings)),
+        description: target.map(heap_engine::describe),
         required: plan.required.clone(),
         notes: texts(Level::Info)
             .chain(loses_names(&plan.rows, findings))

@@ -4,15 +4,17 @@ use std::fmt::Write;
 
 use hugetools_model::Bytes;
 
-use super::{Explained, Line, Program};
+use super::{Explained, Line};
 use crate::plan::{Required, Row, Rung};
 use crate::say::amount::Amount;
 use crate::say::shortfall::Shortfall;
 
 pub(super) fn whole(explained: &Explained) -> String {
     let mut text = String::new();
-    if let Some(program) = &explained.program {
-        text += &program_line(program);
+    if let Some(description) = &explained.description {
+        let known = explained.program.as_ref().and_then(|program| program.known);
+        let known = known.map(|name| format!(" ({name})")).unwrap_or_default();
+        let _ = writeln!(text, "{description}{known}.");
     }
     if !explained.segments.is_empty() {
         text += "\n";
@@ -46,33 +48,6 @@ pub(super) fn whole(explained: &Explained) -> String {
         let _ = writeln!(text, "* {}", indented(other, 2));
     }
     text
-}
-
-fn program_line(program: &Program) -> String {
-    let Program {
-        path,
-        through,
-        runs,
-        ..
-    } = program;
-    let kind = match (program.kind, program.libc) {
-        ("dynamic", Some(libc)) => format!("dynamic, with {libc}"),
-        ("foreign", _) => "for another machine".to_owned(),
-        ("unknown", _) => "of an unknown kind".to_owned(),
-        (kind, _) => kind.to_owned(),
-    };
-    let known = program.known.as_ref().map(|name| format!(" ({name})"));
-    let known = known.unwrap_or_default();
-    match through.as_slice() {
-        [] => format!("{path} is {kind}{known}.\n"),
-        [_, between @ ..] => {
-            let between: String = between
-                .iter()
-                .map(|file| format!("{file}, then "))
-                .collect();
-            format!("{path} is run by {between}{runs}, which is {kind}{known}.\n")
-        }
-    }
 }
 
 fn table(rows: &[Line]) -> String {

@@ -45,7 +45,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.notes.extend(run.chosen().map(Note::info));
     // An explanation begins with the program.
     let described = target.filter(|_| !run.explain).map(heap_engine::describe);
-    maker.notes.extend(described);
+    maker.notes.extend(described.map(Note::info));
     maker.notes.extend(findings.decision.notes.iter().cloned());
     maker
         .notes

@@ -250,8 +250,8 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
     Some(short.advise(cure))
 }
 
-/// Describes the program for `-v`.
-pub(crate) fn describe(target: &Target) -> Note {
+/// Describes the program, for `-v` and `--explain`.
+pub(crate) fn describe(target: &Target) -> String {
     let kind = match &target.image {
         Image::Dynamic(libc) => format!("dynamic, with {libc}"),
         Image::Static => "static".to_owned(),
@@ -259,10 +259,10 @@ pub(crate) fn describe(target: &Target) -> Note {
         Image::Unknown(why) => format!("of an unknown kind ({why})"),
     };
     let (path, program) = (target.path.display(), target.program.display());
-    Note::info(match target.path == target.program {
+    match target.path == target.program {
         true => format!("{path} is {kind}"),
         false => format!("{path} is run by {program}, which is {kind}"),
-    })
+    }
 }
 
 #[cfg(test)]
