@@ -51,7 +51,7 @@ fn parse_line(rest: &[u8], read: usize) -> Option<Line> {
     };
     let start = line.iter().position(|byte| !is_blank(byte))?;
     let line = &line[start..];
-    let end = line.iter().position(|byte| is_blank(byte) || *byte == 0);
+    let end = line.iter().position(is_blank);
     let (name, rest) = match end {
         Some(end) => line.split_at(end),
         None if whole => (line, &[][..]),
@@ -60,11 +60,7 @@ fn parse_line(rest: &[u8], read: usize) -> Option<Line> {
     if name.is_empty() {
         return None;
     }
-    let argument = match rest.first() {
-        Some(0) | None => &[][..],
-        Some(_) => rest.split(|byte| *byte == 0).next().unwrap_or_default(),
-    };
-    let argument = trim_blanks(argument);
+    let argument = trim_blanks(rest);
     Some(Line {
         interpreter: PathBuf::from(OsString::from_vec(name.to_vec())),
         argument: (!argument.is_empty()).then(|| OsString::from_vec(argument.to_vec())),
@@ -102,7 +98,6 @@ mod tests {
             (b"#! \t/bin/sh \t\n", sh("/bin/sh")),
             (b"#!/usr/bin/awk  -f -v \n", Some(awk)),
             (b"#!/bin/sh", sh("/bin/sh")),
-            (b"#!/bin/sh\0x\n", sh("/bin/sh")),
             (b"#!/bin/sh\r\n", sh("/bin/sh\r")),
             (b"#!\n/bin/sh\n", None),
             (b"#!", None),
