@@ -275,14 +275,10 @@ impl Walk<'_> {
         if self.through.is_empty() {
             refused.text = describe_errno(refused.errno);
             refused.is_absent = true;
-        } else if self.program.as_os_str().as_bytes().ends_with(b"\r") {
-            refused.text = format!(
-                "the first line of the script ends in a carriage return, so its interpreter {:?} \
-                 is not found",
-                self.program
-            );
         } else {
-            refused.text = format!("its interpreter {}", refused.text);
+            // Quoted: a script from DOS has a carriage return in its name.
+            let why = describe_errno(refused.errno);
+            refused.text = format!("its interpreter {:?}: {why}", self.program);
         }
         refused
     }

@@ -77,30 +77,6 @@ fn a_chain_of_scripts_is_as_long_as_the_kernel_allows() {
 }
 
 #[test]
-fn exit_statuses_are_those_of_env() {
-    let dir = Dir::new();
-    let fifo = dir.path("fifo");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    for (name, status, text) in [
-        (fifo, 126, "is no plain file"),
-        (
-            dir.file("lost", b"#!/no/such/shell\n", 0o755),
-            127,
-            "its interpreter /no/such/shell: no such file",
-        ),
-        (
-            dir.file("dos", b"#!/bin/sh\r\n", 0o755),
-            127,
-            "carriage return",
-        ),
-    ] {
-        let failure = find(&name, &caller("/usr/bin:/bin")).unwrap_err();
-        assert_eq!(failure.status(), status, "{failure}");
-        assert!(failure.to_string().contains(text), "{failure}");
-    }
-}
-
-#[test]
 fn the_search_continues_after_files_that_cannot_run() {
     let dir = Dir::new();
     dir.file("a/tool", b"x", 0o644);
