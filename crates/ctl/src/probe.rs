@@ -224,9 +224,6 @@ fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened) {
     match (&opened.target.image, &opened.elf) {
         (Image::Dynamic(_), Some(elf)) => {
             look.own = allocator::find(elf);
-            if run.wants_libc() {
-                look.own = look.own.take().or_else(|| allocator::find_linked(elf));
-            }
             let loader = elf
                 .interpreter()
                 .map(|path| Path::new(OsStr::from_bytes(path)));

@@ -15,8 +15,6 @@ pub(crate) enum Own {
     Defined,
     /// It calls this function of an allocator, such as `mallocx`.
     Called(String),
-    /// It needs this library of an allocator, which glibc's tunables do not reach.
-    Linked(String),
     /// It needs this library of a sanitizer, which must see every allocation.
     Checked(String),
 }
@@ -30,10 +28,8 @@ impl Own {
     /// Whether `--anon` reaches its memory: jemalloc, mimalloc and tcmalloc use mappings or
     /// the program break.
     pub(crate) fn is_reached_by_anon(&self) -> bool {
-        let name = match self {
-            Own::Called(name) => name,
-            Own::Linked(_) => return true,
-            Own::Defined | Own::Checked(_) => return false,
+        let Own::Called(name) = self else {
+            return false;
         };
         let mut prefixes = ["je_", "mi_", "tc_"].into_iter();
         name.ends_with("allocx") || prefixes.any(|prefix| name.starts_with(prefix))
@@ -45,7 +41,6 @@ impl fmt::Display for Own {
         match self {
             Own::Defined => f.write_str("it defines malloc itself"),
             Own::Called(name) => write!(f, "it calls {name}"),
-            Own::Linked(library) => write!(f, "that of {library}"),
             Own::Checked(library) => write!(f, "that of a sanitizer, {library}"),
         }
     }
@@ -79,13 +74,4 @@ pub(crate) fn find(program: &Elf) -> Option<Own> {
     };
     let name = program.refers_to(is_entry_point).ok()??;
     Some(Own::Called(String::from_utf8_lossy(&name).into_owned()))
-}
-
-/// Returns the library of an allocator that serves malloc in place of glibc's, if the program
-/// needs one.
-pub(crate) fn find_linked(program: &Elf) -> Option<Own> {
-    const LIBRARIES: [&[u8]; 3] = [b"libjemalloc.so", b"libmimalloc.so", b"libtcmalloc"];
-    let mut needed = program.dynamic()?.needed.iter();
-    let name = needed.find(|name| LIBRARIES.iter().any(|it| name.starts_with(it)))?;
-    Some(Own::Linked(String::from_utf8_lossy(name).into_owned()))
 }
