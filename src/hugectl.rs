@@ -29,6 +29,7 @@ use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
 use hugetools_ctl::wait::{self, Role};
 use hugetools_model::process::Pid;
+use hugetools_model::root::error::describe;
 use hugetools_model::{Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
@@ -225,7 +226,7 @@ fn run_with_report(
     };
     match role {
         Ok(Role::Parent(parent)) => Ok(parent.wait(root, terminal::wrap_message, |why| {
-            let text = format!("no report: it cannot be written: {}", stdout::cause(why));
+            let text = format!("no report: it cannot be written: {}", describe(why));
             say(&[Note::warning(text)], verbosity);
         })),
         Ok(Role::Program(program)) => {

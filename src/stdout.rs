@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::describe;
 use serde::Serialize;
 
 use crate::console::out;
@@ -31,13 +31,5 @@ fn written(log: &Log, result: io::Result<()>) -> u8 {
 
 /// Returns the message that standard output cannot be written.
 pub fn unwritable(error: &io::Error) -> String {
-    format!("cannot write to standard output: {}", cause(error))
-}
-
-/// Returns the cause of a write error, such as `no space left on device (ENOSPC)`.
-pub fn cause(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(errno) => describe_errno(errno),
-        None => error.to_string(),
-    }
+    format!("cannot write to standard output: {}", describe(error))
 }

@@ -12,7 +12,7 @@ use std::fmt;
 use std::io;
 
 use hugetools_model::FileError;
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::describe;
 use serde::Serialize;
 
 use crate::step::Step;
@@ -217,7 +217,7 @@ impl Failure {
     /// Returns a failed call. `what` completes the message "cannot ...".
     pub fn call(what: &str, error: &io::Error) -> Failure {
         let errno = error.raw_os_error();
-        let why = errno.map_or_else(|| error.to_string(), describe_errno);
+        let why = describe(error);
         Failure {
             written: None,
             errno,

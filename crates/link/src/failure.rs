@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::describe;
 
 /// An error: the file, the problem, and on a second line what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +40,3 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-/// Describes an error without the number that std appends.
-pub(crate) fn describe(error: &io::Error) -> String {
-    let errno = error.raw_os_error();
-    errno.map_or_else(|| error.to_string(), describe_errno)
-}

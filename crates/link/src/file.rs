@@ -11,10 +11,11 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use hugetools_elf::{Edited, Patch, Table};
+use hugetools_model::root::error::describe;
 
 use crate::capabilities;
 use crate::change::{self, Change};
-use crate::failure::{Failure, describe};
+use crate::failure::Failure;
 
 /// The result of a change.
 #[derive(Debug)]

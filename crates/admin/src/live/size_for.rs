@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use hugetools_elf::Elf;
 use hugetools_model::process::{self, Pid};
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::describe;
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::{PageSize, Root};
 
@@ -117,7 +117,7 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open(&file);
-    let opened = opened.map_err(|error| format!("cannot read {shown}: {}", cause(&error)))?;
+    let opened = opened.map_err(|error| format!("cannot read {shown}: {}", describe(&error)))?;
     let elf =
         Elf::read(opened).map_err(|why| format!("{shown}: {why}\n  start it, and give its PID"))?;
     let [mut text, mut data, mut bss] = [0; 3];
@@ -151,7 +151,7 @@ fn not_a_data_directory(version: &Path, error: &io::Error) -> String {
         }
         _ => "",
     };
-    format!("{}: {}{next}", version.display(), cause(error))
+    format!("{}: {}{next}", version.display(), describe(error))
 }
 
 /// Asks the server's program. Root runs it as the owner of DATADIR, because settings there make it
@@ -220,7 +220,7 @@ fn version_of(file: &Path) -> Result<String, String> {
     let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(file);
     let text = opened
         .and_then(std::io::read_to_string)
-        .map_err(|error| cause(&error))?;
+        .map_err(|error| describe(&error))?;
     Ok(text.trim().to_owned())
 }
 
@@ -265,16 +265,11 @@ fn of_java(args: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>
     Ok(parts)
 }
 
-fn cause(error: &io::Error) -> String {
-    let errno = error.raw_os_error();
-    errno.map_or_else(|| error.to_string(), describe_errno)
-}
-
 /// Runs a program and returns its output, or the first line of its errors.
 fn run(mut command: Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ran = command.stdin(Stdio::null()).current_dir("/").output();
-    let ran = ran.map_err(|error| format!("cannot start {name}: {}", cause(&error)))?;
+    let ran = ran.map_err(|error| format!("cannot start {name}: {}", describe(&error)))?;
     if !ran.status.success() {
         let stderr = String::from_utf8_lossy(&ran.stderr);
         let line = stderr.lines().next().unwrap_or("no output").to_owned();

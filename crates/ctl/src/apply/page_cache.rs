@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hugetools_model::root::error::describe;
 use hugetools_model::smaps::records;
 use hugetools_model::{Bytes, KPath, Root};
 use nix::errno::Errno;
@@ -22,7 +23,7 @@ use crate::files::places::{Place, places};
 use crate::probe::bundle::first;
 use crate::probe::coverage::page_cache::attempt_log;
 use crate::probe::coverage::page_cache::{
-    Opened, Prepared, State, TextFile, Why, describe, failed, open, prepared, short, sum,
+    Opened, Prepared, State, TextFile, Why, failed, open, prepared, short, sum,
 };
 use crate::sys::page_cache::Window;
 

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_elf::Elf;
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::{describe, describe_errno};
 use nix::sys::statvfs::{FsFlags, Statvfs, statvfs};
 use nix::unistd::AccessFlags;
 
@@ -219,8 +219,7 @@ impl Walk<'_> {
             (_, false) => format!("{name} is no plain file"),
             (false, true) => {
                 self.check_executable()?;
-                let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                let mut opened = self.end(Image::Unknown(describe_errno(errno)));
+                let mut opened = self.end(Image::Unknown(describe(error)));
                 opened.target.secure_exec =
                     image::secure_exec(&self.program, &metadata, self.caller);
                 return Ok(opened);

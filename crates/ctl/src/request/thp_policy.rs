@@ -3,7 +3,7 @@
 
 use hugetools_model::Root;
 use hugetools_model::process::{self, Pid};
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::describe;
 use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
@@ -73,7 +73,7 @@ impl ThpPolicy {
         let Err(error) = set else {
             return Ok(None);
         };
-        let error = describe_errno(error.raw_os_error().unwrap_or(0));
+        let error = describe(&error);
         match self {
             ThpPolicy::Advised => Ok(Some(format!(
                 "--thp-policy=advised: this kernel does not have it ({error}), nothing was \

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hugetools_contract::env::{self, InheritedFd, Messages};
-use hugetools_model::root::error::describe_errno;
+use hugetools_model::root::error::describe;
 
 use crate::caller::Caller;
 use crate::sys::descriptor;
@@ -134,11 +134,6 @@ fn append(path: &Path) -> io::Result<File> {
     // Fails on a pipe without a reader instead of waiting for one.
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     options.open(path)
-}
-
-fn describe(error: &io::Error) -> String {
-    let errno = error.raw_os_error();
-    errno.map_or_else(|| error.to_string(), describe_errno)
 }
 
 fn value(file: &File, number: RawFd, path: &Path) -> io::Result<OsString> {

@@ -91,6 +91,12 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
+/// Describes an error as [`describe_errno`] does, or by its text if it has no errno.
+pub fn describe(error: &io::Error) -> String {
+    let errno = error.raw_os_error();
+    errno.map_or_else(|| error.to_string(), describe_errno)
+}
+
 /// Returns text and name of an errno, such as `invalid argument (EINVAL)`.
 pub fn describe_errno(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();

@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use hugetools_model::root::error::describe;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::caller::Caller;
@@ -116,12 +117,4 @@ pub(crate) fn short(huge: Option<Bytes>, why: Why) -> State {
 
 pub(crate) fn failed(error: &io::Error) -> State {
     short(None, Why::Failed(describe(error)))
-}
-
-pub(crate) fn describe(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(errno) => hugetools_model::root::error::describe_errno(errno),
-        None if error.kind() == io::ErrorKind::TimedOut => "it takes too long".to_owned(),
-        None => error.to_string(),
-    }
 }
