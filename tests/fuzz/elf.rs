@@ -49,7 +49,6 @@ fn kind(refusal: &Refusal) -> u8 {
         Refusal::NothingToMark(_) => 2,
         Refusal::FixedAddresses => 3,
         Refusal::AlignOutOfRange(_) => 4,
-        Refusal::NoText => 5,
         Refusal::Unaligned(_) => 6,
     }
 }

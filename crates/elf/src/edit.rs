@@ -60,8 +60,6 @@ pub enum Refusal {
     FixedAddresses,
     /// The alignment is not a power of two, or larger than this maximum.
     AlignOutOfRange(u64),
-    /// The file has no executable segment.
-    NoText,
     /// These executable segments cannot be aligned.
     Unaligned(Vec<Unaligned>),
 }
@@ -138,7 +136,7 @@ impl Table {
     }
 
     /// Returns the segments that cannot be aligned. Fails if executable ones are among them, if the
-    /// size is out of range, or if the file has fixed addresses or no text.
+    /// size is out of range, or if the file has fixed addresses.
     fn unaligned(&self, size: u64) -> Result<Vec<Unaligned>, Refusal> {
         let largest = largest(self.ident);
         if !size.is_power_of_two() || size > largest {
@@ -146,10 +144,6 @@ impl Table {
         }
         if self.placing == Placing::Fixed {
             return Err(Refusal::FixedAddresses);
-        }
-        let mut text = self.segments.iter().filter(|s| s.load.executable);
-        if text.next().is_none() {
-            return Err(Refusal::NoText);
         }
         let unaligned = |segment: &Segment| {
             let (index, load) = (segment.index, &segment.load);

@@ -73,7 +73,6 @@ pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
                 "the size must be a power of two, at most {largest} for this file"
             ))
         }
-        Refusal::NoText => of("has no executable segment to align"),
         Refusal::Unaligned(segments) => unaligned(path, size, segments),
     }
 }
