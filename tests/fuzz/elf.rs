@@ -46,7 +46,7 @@ fn edits() -> impl Iterator<Item = Edit> {
 fn kind(refusal: &Refusal) -> u8 {
     match refusal {
         Refusal::NotLoadable => 1,
-        Refusal::NothingToMark(_) => 2,
+        Refusal::NothingToMark => 2,
         Refusal::FixedAddresses => 3,
         Refusal::AlignOutOfRange(_) => 4,
         Refusal::Unaligned(_) => 6,

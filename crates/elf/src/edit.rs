@@ -55,7 +55,7 @@ pub enum Refusal {
     /// The file is neither a program nor a library, or has no loadable segment.
     NotLoadable,
     /// No segment has one of the roles to mark.
-    NothingToMark(Marks),
+    NothingToMark,
     /// The program has fixed addresses. A larger alignment doesn't move them.
     FixedAddresses,
     /// The alignment is not a power of two, or larger than this maximum.
@@ -130,7 +130,7 @@ impl Table {
             .filter(|role| !has(*role))
             .collect();
         match !missing.is_empty() && missing.len() == wanted.count() {
-            true => Err(Refusal::NothingToMark(marks)),
+            true => Err(Refusal::NothingToMark),
             false => Ok(missing),
         }
     }

@@ -60,9 +60,10 @@ pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
     match why {
         Refusal::NotLoadable => of("is neither a program nor a library")
             .next("object files and core dumps have no loadable segments"),
-        Refusal::NothingToMark(marks) => {
-            of(nothing(*marks)).next("hugeedit without an option lists the segments")
-        }
+        Refusal::NothingToMark => of(
+            "no such segment: text is readable and executable, without bss; data is readable and writable",
+        )
+        .next("hugeedit without an option lists the segments"),
         Refusal::FixedAddresses => {
             of("has fixed addresses: a larger alignment would not move them")
                 .next("hugectl --text works without a change of the file")
@@ -74,16 +75,6 @@ pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
             ))
         }
         Refusal::Unaligned(segments) => unaligned(path, size, segments),
-    }
-}
-
-fn nothing(marks: Marks) -> &'static str {
-    match (marks.text, marks.data) {
-        (true, true) => {
-            "no segment is text (readable and executable, without bss) or data (readable and writable)"
-        }
-        (true, false) => "no segment is text (readable and executable, without bss)",
-        (false, _) => "no segment is data (readable and writable)",
     }
 }
 
