@@ -42,9 +42,6 @@ fn refused(program: &Program, errno: Errno) -> Failure {
             "; some process has it open for writing: start it once that is closed, or put the new \
              file in its place by a rename"
         }
-        Errno::E2BIG => {
-            "\n  pass fewer arguments and variables, or raise the stack limit (ulimit -s)"
-        }
         _ => "",
     };
     let hint = hint.unwrap_or_default();
