@@ -92,12 +92,7 @@ pub(super) fn classify(path: &Path, elf: &Elf) -> Result<Image, Refused> {
         Kind::Static | Kind::StaticPie => Image::Static,
         // A loader started as a program runs its argument. Other libraries crash.
         Kind::Library => libc_by_name(path).map_or(Image::Static, Image::Dynamic),
-        Kind::Other => {
-            return Err(Refused::new(
-                libc::ENOEXEC,
-                format!("{} is an object file or a core", path.display()),
-            ));
-        }
+        Kind::Other => Image::Unknown("an object file or a core dump".to_owned()),
     })
 }
 
