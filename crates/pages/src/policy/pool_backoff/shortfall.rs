@@ -13,7 +13,8 @@ pub enum Shortfall {
     None,
     /// The pool has no free page.
     PoolEmpty,
-    /// The pool has pages, but a hugetlb cgroup, cpuset or memory policy limits this process.
+    /// The pool has pages, but a hugetlb cgroup, a cpuset, a memory policy or `RLIMIT_DATA` limits
+    /// this process.
     Limited,
     /// Memory moved off hugetlb pages before a fork.
     Fork,
@@ -57,9 +58,10 @@ impl Shortfall {
         match self {
             Shortfall::None => None,
             Shortfall::PoolEmpty => Some("the pool has no free page"),
-            Shortfall::Limited => {
-                Some("a hugetlb cgroup, cpuset or memory policy allows no more of the pool's pages")
-            }
+            Shortfall::Limited => Some(
+                "a hugetlb cgroup, cpuset, memory policy or ulimit -d allows no more of the pool's \
+                 pages",
+            ),
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
