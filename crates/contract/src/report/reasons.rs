@@ -13,15 +13,12 @@ pub const HEAD_OF_HEAP: &str = "the first 6 to 20 MiB of a heap stay on base pag
 /// each thread.
 const HEAD_BYTES_MAX: u64 = 20 << 20;
 
-/// A heap with more bytes than this on huge pages isn't small.
-const LARGE_HEAP_BYTES: u64 = 32 << 20;
-
 /// Returns why a heap has `base` bytes on base pages and `huge` bytes on huge pages although no
 /// request failed. Returns `None` if `base` is more than a heap's first part.
 pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
     match base {
         _ if base > HEAD_BYTES_MAX => None,
-        _ if base > SMALL_HEAP_BYTES as u64 || huge > LARGE_HEAP_BYTES => Some(HEAD_OF_HEAP),
+        _ if base > SMALL_HEAP_BYTES as u64 || huge > 0 => Some(HEAD_OF_HEAP),
         _ => Some(SMALL_HEAP),
     }
 }
