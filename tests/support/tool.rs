@@ -15,8 +15,8 @@ pub(crate) const BUILT: [(&str, &str); 7] = [
     ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
     ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
     ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
-    ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
-    ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
+    ("libs/libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
+    ("libs/libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
 ];
 
 /// The output and exit status of a run. As in a shell, signal N is status 128 + N.

@@ -34,7 +34,7 @@ impl Place {
 
     fn with(files: &[(&str, &str)]) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
-        fs::create_dir(place.path("built")).unwrap();
+        fs::create_dir_all(place.path("built/libs")).unwrap();
         for (name, file) in files {
             tool::copy(file, place.path("built").join(name));
         }

@@ -98,10 +98,10 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     // Both libraries have the same soname. The loader must find only the first, so the heap library
     // is in a subdirectory. hugectl searches the subdirectory first, hence the link.
     for (path, contents) in [
-        ("libhugetlbfs.so.0", Contents::Built("libhugetlbfs.so")),
+        ("libhugetlbfs.so.0", Contents::Built("libs/libhugetlbfs.so")),
         (
             "hugetools/libhugetlbfs_heap.so",
-            Contents::Built("libhugetlbfs_heap.so"),
+            Contents::Built("libs/libhugetlbfs_heap.so"),
         ),
         ("hugetools/libhugetlbfs.so", link("../libhugetlbfs.so.0")),
     ] {
