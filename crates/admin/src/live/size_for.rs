@@ -42,7 +42,15 @@ const HEAP_UNKNOWN: &str =
 /// because the kernel reserves them whole. Private mappings smaller than a huge page are assumed to
 /// share pages, as in a heap.
 fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
-    let smaps = process::read_smaps(root, pid).map_err(|error| error.to_string())?;
+    let smaps = process::read_smaps(root, pid).map_err(|error| match error.errno() {
+        Some(libc::ENOENT | libc::ESRCH) => {
+            format!("there is no process {pid} that this user can see")
+        }
+        Some(libc::EACCES | libc::EPERM) => {
+            format!("{error}\n  run as the owner of process {pid}, or with CAP_SYS_PTRACE")
+        }
+        _ => error.to_string(),
+    })?;
     if smaps.is_empty() {
         return Err("it has no memory: a kernel thread, or it has ended".to_owned());
     }
