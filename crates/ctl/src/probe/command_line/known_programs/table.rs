@@ -155,10 +155,15 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             "its code is large, and the allocator inside takes its memory in pieces smaller than \
              a huge page",
         ),
-    program("nginx", &["nginx"]).auto(
-        &[Shm],
-        "its zones of caches and limits are shared memory; the heap of each worker is small",
-    ),
+    program("nginx", &["nginx"])
+        .auto(
+            &[Shm],
+            "its zones of caches and limits are shared memory; the heap of each worker is small",
+        )
+        .caveat(
+            "after an upgrade of its binary (SIGUSR2) it has no huge pages, unless nginx.conf keeps \
+             the variables: env LD_PRELOAD; env HUGETLB_SHM;",
+        ),
     program(
         "QEMU",
         &[
