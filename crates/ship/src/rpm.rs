@@ -62,6 +62,14 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
         "--define",
         "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
     ]);
+    // Without these, each build has another date and host name in it.
+    for define in [
+        "use_source_date_epoch_as_buildtime 1",
+        "clamp_mtime_to_source_date_epoch 1",
+        "_buildhost hugetools",
+    ] {
+        command.args(["--define", define]);
+    }
     command.env("SOURCE_DATE_EPOCH", text::date(tree)?.to_string());
     run::output_of(command.arg(&spec))?;
     clear(&top)?;
