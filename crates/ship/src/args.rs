@@ -38,7 +38,7 @@ pub struct Destination {
     /// Prefix of the installation
     #[arg(long, value_name = "DIR", default_value = "/usr/local")]
     pub prefix: PathBuf,
-    /// Directory of libraries below the prefix
+    /// Directory of libraries, absolute or below the prefix
     #[arg(long, value_name = "DIR", default_value = "lib")]
     pub libdir: PathBuf,
     /// Use DIR in place of / (for packagers); doesn't update the loader's cache

@@ -1,6 +1,6 @@
 //! The table of installed files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::text;
@@ -178,13 +178,14 @@ fn pkg_config(dirs: &Dirs, version: &str) -> String {
         true => "",
         false => "-Wl,-rpath,${libdir} ",
     };
+    let lib = Path::new("${prefix}").join(&dirs.libdir);
     format!(
-        "prefix={}\nlibdir=${{prefix}}/{}\nincludedir=${{prefix}}/include\n\n\
+        "prefix={}\nlibdir={}\nincludedir=${{prefix}}/include\n\n\
          Name: hugetlbfs\nDescription: Huge pages for C programs\nURL: {}\n\
          Version: {version}\nLibs: -L${{libdir}} {rpath}-lhugetlbfs\n\
          Cflags: -I${{includedir}}\n",
         dirs.prefix.display(),
-        dirs.libdir.display(),
+        lib.display(),
         text::HOMEPAGE,
     )
 }
