@@ -24,7 +24,7 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
         prefix: prefix.clone(),
         libdir: place.libdir.clone(),
         zsh: "zsh/site-functions",
-        loader_searches_libdir: false,
+        loader_searches_libdir: prefix == Path::new("/usr"),
     };
     let items = layout::items(tree, &dirs)?;
     if !place.force {
