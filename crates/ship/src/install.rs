@@ -43,10 +43,11 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
         put(tree, &root, item)?;
     }
     refresh_cache(place)?;
-    Ok(summary(
-        &prefix,
-        &prefix.join(&place.libdir),
+    Ok(format!(
+        "installed {} files below {}\n{}",
         new.files.len(),
+        below(&root, &prefix).display(),
+        hints(&prefix, &prefix.join(&place.libdir)),
     ))
 }
 
@@ -85,7 +86,8 @@ pub fn uninstall(place: &Destination) -> Result<String, Failure> {
     manifest.remove(&root)?;
     refresh_cache(place)?;
     let count = manifest.files.len();
-    Ok(format!("removed {count} files from {}\n", prefix.display()))
+    let dir = below(&root, &prefix);
+    Ok(format!("removed {count} files from {}\n", dir.display()))
 }
 
 fn root(place: &Destination) -> Result<PathBuf, Failure> {
@@ -137,11 +139,10 @@ fn remove_outdated(root: &Path, old: &Manifest, new: &Manifest) {
     let _ = gone.remove(root);
 }
 
-fn summary(prefix: &Path, lib: &Path, count: usize) -> String {
+fn hints(prefix: &Path, lib: &Path) -> String {
     let (prefix, lib) = (prefix.display(), lib.display());
     format!(
-        "installed {count} files below {prefix}\n  \
-         link with: cc … $(PKG_CONFIG_PATH={lib}/pkgconfig pkg-config --libs hugetlbfs)\n  \
+        "  link with: cc … $(PKG_CONFIG_PATH={lib}/pkgconfig pkg-config --libs hugetlbfs)\n  \
          or: cc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align …\n  \
          completions in fish, where XDG_DATA_DIRS lacks {prefix}/share: \
          ln -s {prefix}/share/fish/vendor_completions.d/* /etc/fish/completions\n"
