@@ -71,7 +71,9 @@ pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
             contents: Contents::Text(text),
         });
     };
-    add(doc.join("copyright"), text::debian_copyright(tree)?);
+    if package.part == Part::Dev {
+        add(doc.join("copyright"), text::copyright(tree)?);
+    }
     let changelog = text::debian_changelog(tree, tree.version())?;
     add(doc.join("changelog"), changelog);
     Ok(items)

@@ -115,6 +115,8 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
         let to = format!("share/doc/hugetools/{name}");
         add(Part::Run, to, Contents::Tree(name.to_owned()));
     }
+    let copyright = "share/doc/hugetools/copyright".to_owned();
+    add(Part::Run, copyright, Contents::Text(text::copyright(tree)?));
     let header = Contents::Tree("crates/preload/include/hugetlbfs.h".to_owned());
     let config = Contents::Text(pkg_config(dirs, tree.version()));
     for (path, contents) in [

@@ -109,7 +109,7 @@ pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
     format!(
         "%global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n\
          Name: hugetools\nVersion: {}\nRelease: 1\nSummary: {}\n\
-         License: MIT OR Apache-2.0\nURL: {}\n{run}{PROVIDES}\n\
+         License: (MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND LGPL-2.1-or-later\nURL: {}\n{run}{PROVIDES}\n\
          %description\n{about}\n\n\
          %package devel\nSummary: {} - development files\n\
          Requires: hugetools = %{{version}}-%{{release}}\n{dev}\n\
@@ -138,7 +138,7 @@ fn own_dirs(item: &Item) -> impl Iterator<Item = String> {
 fn line(item: &Item) -> String {
     let path = item.path.display().to_string();
     let kind = match path.as_str() {
-        path if path.contains("/LICENSE-") => "%license ",
+        path if path.contains("/LICENSE-") || path.ends_with("/copyright") => "%license ",
         path if path.contains("/share/doc/") => "%doc ",
         _ => "",
     };

@@ -55,15 +55,28 @@ pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Fai
     ))
 }
 
-/// Formats the copyright file that Debian requires, including mimalloc's copyright.
-pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
+/// Formats the copyright file, which names all code in the binaries. The MIT license demands that of
+/// each copy.
+pub(crate) fn copyright(tree: &Tree) -> Result<String, Failure> {
     let path = tree.path("LICENSE-MIT");
     let mit = std::fs::read_to_string(&path).map_err(|error| Failure::of(&path, error))?;
     Ok(format!(
         "hugetools, from {HOMEPAGE}, is under the MIT license, below, or the Apache\n\
-         license 2.0, in /usr/share/common-licenses/Apache-2.0.\n\n\
+         license 2.0, in LICENSE-APACHE or /usr/share/common-licenses/Apache-2.0.\n\n\
          libhugetlbfs_heap.so contains mimalloc, under the MIT license as well:\n\
-         Copyright 2018-2025 Microsoft Corporation, Daan Leijen\n\n{mit}"
+         Copyright 2018-2025 Microsoft Corporation, Daan Leijen\n\n\
+         The programs contain Rust's standard library and these crates under the MIT license:\n\
+         libmimalloc-sys: Copyright 2019 Octavian Oncescu\n\
+         memchr: Copyright 2015 Andrew Gallant\n\
+         nix: Copyright 2015 Carl Lerche + nix-rust Authors\n\
+         statrs: Copyright 2016 Michael Ma\n\
+         strsim: Copyright 2015 Danny Guo, 2016 Titus Wormer, 2018 Akash Kurdekar\n\
+         textwrap: Copyright 2016 Martin Geisler\n\
+         winnow, zmij: their authors\n\
+         Cargo.lock lists their other crates, all under the Apache license 2.0.\n\n\
+         A statically linked hugectl contains the GNU C Library, under the LGPL 2.1 or newer, in\n\
+         /usr/share/common-licenses/LGPL-2.1 or at https://www.gnu.org/licenses: Copyright\n\
+         Free Software Foundation, Inc.\n\n{mit}"
     ))
 }
 
