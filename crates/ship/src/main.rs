@@ -1,10 +1,7 @@
 //! `cargo ship` installs, uninstalls and packages hugetools; see the library crate.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line tool"
-)]
+#![expect(clippy::print_stderr, reason = "a command-line tool")]
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -13,11 +10,13 @@ use hugetools_ship::tree::Tree;
 use hugetools_ship::{Failure, install, packages};
 
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
-        Ok(output) => {
-            print!("{output}");
-            ExitCode::SUCCESS
-        }
+    let print = |output: String| {
+        let mut out = std::io::stdout();
+        let printed = out.write_all(output.as_bytes()).and_then(|()| out.flush());
+        printed.map_err(|error| Failure::new(format!("standard output: {error}")))
+    };
+    match run(Cli::parse()).and_then(print) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("hugetools-ship: error: {failure}");
             ExitCode::FAILURE
