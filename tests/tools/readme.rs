@@ -289,7 +289,10 @@ fn program_commands(home: &Path) -> String {
             // The server would not end.
             _ if command.ends_with("redis-server") => script.push(format!("{command} --version")),
             // With a log the server does not keep our descriptors open.
-            true => script.push(format!("runuser -u postgres -- {command} -l log")),
+            true if command.ends_with(" start") => {
+                script.push(format!("runuser -u postgres -- {command} -l log"));
+            }
+            true => script.push(format!("runuser -u postgres -- {command}")),
             false => script.push(command.to_owned()),
         }
     }

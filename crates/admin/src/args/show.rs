@@ -79,7 +79,7 @@ pub struct Show {
 
     /// Show how many pages a program needs, and a pool entry for hugetools.toml
     ///
-    /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the
+    /// WHAT is a PID, a program, java:ARGS or, as the server's user, postgres:DATADIR. The pages are of the
     /// default size, or of PostgreSQL's huge_page_size. Of a process it counts the memory
     /// that it has touched by now, all of its shared memory, and what it has reserved in a
     /// pool.

@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -162,44 +161,40 @@ fn not_a_data_directory(version: &Path, error: &io::Error) -> String {
     format!("{}: {}{next}", version.display(), describe(error))
 }
 
-/// Asks the server's program. Root runs it as the owner of DATADIR, because settings there make it
-/// load libraries. `dir` has no links: who owns a link must not choose whose settings are read.
+/// Asks the server's program. It loads the libraries that the settings in DATADIR name, so root does
+/// not run it.
 fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found, String> {
-    let version = dir.join("PG_VERSION");
-    let dir = &fs::canonicalize(dir).map_err(|error| not_a_data_directory(&version, &error))?;
-    let found = fs::metadata(dir).map_err(|error| not_a_data_directory(&version, &error))?;
-    let number = version_of(&version)?;
+    if nix::unistd::geteuid().is_root() {
+        return Err(format!(
+            "PostgreSQL does not run as root\n  as the server's user: \
+             runuser -u postgres -- hugeadm --size-for postgres:{}",
+            dir.display()
+        ));
+    }
+    let number = version_of(&dir.join("PG_VERSION"))?;
     let server = server(&number, path)?;
+    // `run` changes to the root directory.
+    let dir = std::path::absolute(dir).unwrap_or_default();
     // Debian's place for the configuration of a cluster.
     let name = dir.file_name().unwrap_or_default();
     let debian = Path::new("/etc/postgresql").join(&number).join(name);
     let debian = debian.join("postgresql.conf");
     let ask = |setting: &str| {
         let mut command = Command::new(&server);
-        // The owner may be unable to read the key of SSL.
+        // The user may be unable to read the key of SSL.
         command
             .args(["-C", setting, "-c", "ssl=off", "-D"])
-            .arg(dir);
+            .arg(&dir);
         if !dir.join("postgresql.conf").exists() {
             command
                 .arg("-c")
                 .arg(format!("config_file={}", debian.display()));
-        }
-        if nix::unistd::geteuid().is_root() {
-            // The environment of root may hold secrets.
-            command.env_clear().uid(found.uid()).gid(found.gid());
         }
         let text = run(command)?;
         text.trim()
             .parse::<u64>()
             .map_err(|_| format!("{setting} is {}", text.trim()))
     };
-    if found.uid() == 0 {
-        return Err(
-            "root owns the directory\n  give the directory to the server's user: chown -R"
-                .to_owned(),
-        );
-    }
     // PostgreSQL 14 added this setting, in kB. 0 is the default size.
     let own_size = ask("huge_page_size").ok().and_then(PageSize::from_kib);
     let size = own_size.unwrap_or(size);
@@ -228,7 +223,7 @@ fn version_of(file: &Path) -> Result<String, String> {
     let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(file);
     let text = opened
         .and_then(std::io::read_to_string)
-        .map_err(|error| describe(&error))?;
+        .map_err(|error| not_a_data_directory(file, &error))?;
     Ok(text.trim().to_owned())
 }
 
