@@ -81,19 +81,23 @@ fn has_library(root: &Root, pid: Pid) -> bool {
 }
 
 fn report(root: &Root, pid: Pid, json: bool) -> String {
-    let text = match Snapshot::take(root, pid, None) {
-        Ok(snapshot) => snapshot.to_text(json),
-        Err(why) => {
-            let proof = Proof {
+    match Snapshot::take(root, pid, None) {
+        Ok(snapshot) if json => snapshot.to_text(true),
+        Ok(snapshot) => format!(
+            "still running, as it is now (later: hugectl --status {pid}):\n{}",
+            snapshot.to_text(false)
+        ),
+        // It has ended meanwhile.
+        Err(_) if living(root, pid, 0).is_none() => String::new(),
+        Err(why) if !json => format!("hugectl: warning: process {pid} still runs: {why}\n"),
+        Err(why) => render(
+            &Proof {
                 pid: pid.get(),
+                name: &process::name(root, pid).unwrap_or_default(),
                 warning: Some(&why.to_string()),
                 ..Proof::UNKNOWN
-            };
-            render(&proof, json)
-        }
-    };
-    match json {
-        true => text,
-        false => format!("still running, as it is now (later: hugectl --status {pid}):\n{text}"),
+            },
+            true,
+        ),
     }
 }
