@@ -68,21 +68,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         digest.iter_mut().for_each(|digest| digest.write(&bytes));
         println!("cargo::rustc-env={variable}={}", path.display());
-        put_beside_tools(&libs, file, &bytes)?;
     }
     let [high, low] = digest.map(|digest| digest.finish());
     println!("cargo::rustc-env=HUGETOOLS_DIGEST={high:016x}{low:016x}");
     Ok(())
-}
-
-/// Copies a library to `libs` beside the tools, for `cargo ship`. Those that cargo puts beside the
-/// tools have other flags.
-fn put_beside_tools(libs: &Path, file: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    // `libs` is `release/build/PACKAGE/out/libs`.
-    let profile = libs.ancestors().nth(4).ok_or("OUT_DIR is too short")?;
-    let dir = profile.join("libs");
-    fs::create_dir_all(&dir)?;
-    Ok(fs::write(dir.join(file), bytes)?)
 }
 
 /// Flags for mimalloc: hide its symbols, and skip its cleanup at exit, as its shared library does.

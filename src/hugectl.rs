@@ -44,7 +44,7 @@ const TOOL: &str = "hugectl";
 const LOG: Log = Log::new(TOOL);
 
 /// The embedded libraries, built by the build script.
-const BUNDLE: Bundle<'static> = Bundle {
+pub const BUNDLE: Bundle<'static> = Bundle {
     digest: env!("HUGETOOLS_DIGEST"),
     preload: include_bytes!(env!("HUGETOOLS_PRELOAD")),
     heap: include_bytes!(env!("HUGETOOLS_HEAP")),

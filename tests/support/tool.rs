@@ -8,15 +8,13 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The build results: name and path.
-pub(crate) const BUILT: [(&str, &str); 7] = [
+/// The programs: name and path.
+pub(crate) const BUILT: [(&str, &str); 5] = [
     ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
     ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
     ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
     ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
     ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
-    ("libs/libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
-    ("libs/libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
 ];
 
 /// The output and exit status of a run. As in a shell, signal N is status 128 + N.

@@ -26,15 +26,12 @@ impl Place {
 
     /// Returns a place where the smallest tool stands for all: packing every tool takes a minute.
     fn small() -> Place {
-        Place::with(&BUILT.map(|(name, file)| match name.ends_with(".so") {
-            true => (name, file),
-            false => (name, env!("CARGO_BIN_EXE_pagesize")),
-        }))
+        Place::with(&BUILT.map(|(name, _)| (name, env!("CARGO_BIN_EXE_pagesize"))))
     }
 
     fn with(files: &[(&str, &str)]) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
-        fs::create_dir_all(place.path("built/libs")).unwrap();
+        fs::create_dir(place.path("built")).unwrap();
         for (name, file) in files {
             tool::copy(file, place.path("built").join(name));
         }

@@ -141,7 +141,7 @@ impl Place {
             .unwrap();
         let place = Place { dir, postgres };
         let release = place.path("target/release");
-        fs::create_dir_all(release.join("libs")).unwrap();
+        fs::create_dir_all(&release).unwrap();
         for (name, file) in BUILT {
             tool::copy(file, release.join(name));
         }

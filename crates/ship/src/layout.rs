@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hugetools::hugectl::BUNDLE;
+
 use crate::failure::Failure;
 use crate::text;
 use crate::tree::Tree;
@@ -31,8 +33,11 @@ pub enum Part {
 /// The source of a file's contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// A copy of a build result.
+    /// A copy of a program that was built.
     Built(&'static str),
+    /// One of the libraries that hugectl contains. Those that cargo puts beside the programs are
+    /// built with other flags.
+    Library(&'static [u8]),
     /// A copy of a file in the source tree.
     Tree(String),
     /// A symbolic link to this path.
@@ -98,10 +103,10 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     // Both libraries have the same soname. The loader must find only the first, so the heap library
     // is in a subdirectory. hugectl searches the subdirectory first, hence the link.
     for (path, contents) in [
-        ("libhugetlbfs.so.0", Contents::Built("libs/libhugetlbfs.so")),
+        ("libhugetlbfs.so.0", Contents::Library(BUNDLE.preload)),
         (
             "hugetools/libhugetlbfs_heap.so",
-            Contents::Built("libs/libhugetlbfs_heap.so"),
+            Contents::Library(BUNDLE.heap),
         ),
         ("hugetools/libhugetlbfs.so", link("../libhugetlbfs.so.0")),
     ] {

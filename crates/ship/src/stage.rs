@@ -30,6 +30,7 @@ pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
     };
     match &item.contents {
         Contents::Built(name) => copy(&tree.built.join(name))?,
+        Contents::Library(bytes) => fs::write(&new, bytes).map_err(fail)?,
         Contents::Tree(name) => copy(&tree.path(name))?,
         Contents::Link(to) => symlink(to, &new).map_err(fail)?,
         Contents::Text(text) => fs::write(&new, text).map_err(fail)?,

@@ -41,7 +41,7 @@ impl Tree {
             source: source.to_owned(),
             built,
         };
-        let last = tree.built.join("libs/libhugetlbfs_heap.so");
+        let last = tree.built.join("hugectl");
         match last.exists() {
             true => Ok(tree),
             false => {
