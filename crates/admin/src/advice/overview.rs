@@ -1,4 +1,4 @@
-//! `hugeadm` without options: the state, one line per problem, and the next commands.
+//! `hugeadm` without options: pools, THP modes, mounts, a line per problem, next commands.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use hugetools_model::machine::NONE_OFFERED;
 use crate::advice::Finding;
 use crate::listing::{PoolRow, long_pool_list};
 
-const NEXT: &str = "
+const NEXT_COMMANDS: &str = "
 Next:
   hugeadm --explain           each problem, its consequence and its cure
   hugeadm --who               who holds pages of the pools
@@ -17,7 +17,7 @@ Next:
   hugectl --heap PROGRAM      start a program on huge pages
 ";
 
-/// Formats the overview.
+/// Returns the overview as text.
 pub fn overview(machine: &Machine, findings: &[Finding]) -> String {
     let pools: Vec<PoolRow> = machine.pools.iter().map(Into::into).collect();
     let mut text = match pools.is_empty() {
@@ -25,10 +25,10 @@ pub fn overview(machine: &Machine, findings: &[Finding]) -> String {
         false => long_pool_list(&pools),
     };
     let thp = machine.thp.as_ref();
-    let word = |word: Option<&String>| word.map_or("absent", String::as_str).to_owned();
+    let mode = |mode: Option<&String>| mode.map_or("absent", String::as_str).to_owned();
     let (private, shared) = (
-        word(thp.and_then(|thp| thp.enabled.as_ref())),
-        word(thp.and_then(|thp| thp.shmem_enabled.as_ref())),
+        mode(thp.and_then(|thp| thp.enabled.as_ref())),
+        mode(thp.and_then(|thp| thp.shmem_enabled.as_ref())),
     );
     let _ = writeln!(
         text,
@@ -48,5 +48,5 @@ pub fn overview(machine: &Machine, findings: &[Finding]) -> String {
     for Finding { fact, .. } in findings {
         let _ = writeln!(text, "* {fact}");
     }
-    text + NEXT
+    text + NEXT_COMMANDS
 }

@@ -1,4 +1,4 @@
-//! `--explain` as text. Scripts parse these lines of libhugetlbfs: `Total System Memory:`,
+//! `--explain` as text. Scripts for libhugetlbfs parse `Total System Memory:`,
 //! `A /proc/sys/kernel/shmmax value of`, `  kernel.shmmax =` and `  vm.hugetlb_shm_group =`.
 
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::advice::{Fact, Finding};
 use crate::listing::{MountRow, PoolRow, mount_list, pool_list, size_lines};
 use crate::recommend::{self, SHMMAX_AT_BOOT};
 
-/// Formats the whole text.
+/// Returns the text. The sizes in `usable` have a pool and a mount.
 pub fn explain(
     machine: &Machine,
     usable: &[PageSize],
@@ -36,7 +36,7 @@ pub fn explain(
             false => size_lines(usable),
         }
     );
-    shared_memory(machine, &mut text);
+    append_shm_limits(machine, &mut text);
     text += match findings.len() {
         0 => "\nNo problems found.\n",
         1 => "\n1 finding:\n",
@@ -66,16 +66,16 @@ pub fn explain(
     text
 }
 
-/// Formats the limits of shared memory. The kernel's defaults need no line in `/etc/sysctl.d`.
-fn shared_memory(machine: &Machine, text: &mut String) {
+/// Appends the limits of shared memory, with lines for `/etc/sysctl.d` unless they are defaults.
+fn append_shm_limits(machine: &Machine, text: &mut String) {
     if let Some(now) = machine.sysctl.shmmax {
-        let wanted = recommend::shmmax(machine, Pool::maximum);
+        let needed = recommend::shmmax(machine, Pool::maximum);
         let _ = write!(
             text,
             "\nA /proc/sys/kernel/shmmax value of {now} bytes limits a shared memory segment.\n\
-             All pools at their maximum hold {wanted} bytes.\n"
+             All pools at their maximum hold {needed} bytes.\n"
         );
-        let wanted = now.max(wanted);
+        let wanted = now.max(needed);
         if wanted != SHMMAX_AT_BOOT {
             let _ = write!(
                 text,
@@ -87,8 +87,8 @@ fn shared_memory(machine: &Machine, text: &mut String) {
     if let Some(group) = machine.sysctl.hugetlb_shm_group.filter(|group| *group != 0) {
         let _ = write!(
             text,
-            "\nTo keep the group that may create shared memory of huge pages across reboots, put this\n\
-             line into a file in /etc/sysctl.d:\n  \
+            "\nGroup {group} may create shared memory of huge pages. To keep this across reboots, put\n\
+             this line into a file in /etc/sysctl.d:\n  \
              vm.hugetlb_shm_group = {group}\n"
         );
     }
