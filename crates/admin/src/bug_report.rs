@@ -2,11 +2,11 @@
 //! the archives in `tests/fixtures`. With `--sysroot` and an unpacked report, hugeadm acts as on
 //! the recorded machine.
 //!
-//! It names no process, user, host or directory: see `private`.
+//! It names no process, user, host or directory: see `redact`.
 //!
 //! **Invariants.** Only text that is known to be harmless is included.
 
-mod private;
+mod redact;
 
 use std::fmt::Write;
 
@@ -81,7 +81,7 @@ impl BugReport {
             true => None,
             false => match root.read_opt(path) {
                 Ok(None) => return,
-                Ok(Some(bytes)) => Some(private::without(path, &String::from_utf8_lossy(&bytes))),
+                Ok(Some(bytes)) => Some(redact::redact(path, &String::from_utf8_lossy(&bytes))),
                 Err(why) => return self.about.push(why.to_string()),
             },
         };
