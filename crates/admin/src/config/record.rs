@@ -4,7 +4,7 @@
 //! **Invariants.** Later applies only add to an unfinished record. So it restores the state before
 //! the first of them, even if one was killed.
 
-mod before;
+mod prior_state;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use hugetools_model::{Machine, Root};
 use serde::{Deserialize, Serialize};
 
-use self::before::{Before, present};
+use self::prior_state::{PriorState, read_states};
 use super::check::differences;
 use crate::effects::Effects;
 use crate::plan::pool::margin::leaves_too_little;
@@ -32,11 +32,11 @@ pub const CHECKED: &str = "/var/lib/hugetools/checked";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     finished: bool,
-    before: Vec<Before>,
+    before: Vec<PriorState>,
 }
 
-/// Runs an apply: `change` makes the changes and returns the status. Records the present state
-/// first, unless nothing differs.
+/// Runs an apply: `change` makes the changes and returns the status. Records the current
+/// state first, unless nothing differs.
 pub fn apply(
     plan: &Plan,
     root: &Root,
@@ -47,13 +47,15 @@ pub fn apply(
         change(effects);
         return mark(true, effects);
     }
-    let before = present(plan, root, effects)?;
+    let before = read_states(plan, root, effects)?;
     let replaced = begin(&before, effects)?;
     match (change(effects), replaced) {
         // The record stays unfinished: the next apply adds to it.
         (Status::Failed, _) => Ok(()),
         // Nothing changed, since the kernel fell short again: keep the older record.
-        (_, Some(replaced)) if present(plan, root, effects)? == before => write(&replaced, effects),
+        (_, Some(replaced)) if read_states(plan, root, effects)? == before => {
+            write(&replaced, effects)
+        }
         _ => mark(true, effects),
     }
 }
@@ -72,14 +74,14 @@ pub fn roll_back(
 }
 
 /// Writes the record of the state before a change. Returns the record that it replaces.
-fn begin(before: &[Before], effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
+fn begin(before: &[PriorState], effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
     let (mut record, replaced) = match read(effects)? {
         Some(record) if !record.finished => (record, None),
         replaced => (Record::default(), replaced),
     };
     for before in before {
         let mut known = record.before.iter();
-        if !known.any(|known| known.subject() == before.subject()) {
+        if !known.any(|known| known.key() == before.key()) {
             record.before.push(before.clone());
         }
     }
@@ -109,23 +111,21 @@ pub fn plan(
     let Some(record) = read(effects)? else {
         return Ok(None);
     };
-    let mut all: Vec<&Before> = record.before.iter().rev().collect();
-    all.sort_by_key(|before| !matches!(before, Before::Word { .. }));
+    let mut all: Vec<&PriorState> = record.before.iter().rev().collect();
+    all.sort_by_key(|before| !matches!(before, PriorState::Word { .. }));
     let tasks = all
         .into_iter()
         .map(|before| Some(Task::new("--rollback", vec![before.restore(machine)?])));
     let tasks: Option<Vec<Task>> = tasks.collect();
     let tasks = tasks.ok_or_else(|| {
-        Failure::text(format!(
-            "{RECORD} names files that are no settings of the kernel"
-        ))
+        Failure::text(format!("{RECORD} names files that are not kernel settings"))
     })?;
-    let cost = record
+    let bytes = record
         .before
         .iter()
-        .filter_map(|before| before.cost(machine))
+        .filter_map(|before| before.restore_bytes(machine))
         .sum();
-    let harm = leaves_too_little(machine, cost).filter(|_| !force);
+    let harm = leaves_too_little(machine, bytes).filter(|_| !force);
     Ok(Some(Plan {
         tasks,
         refusal: harm.map(|why| Refusal::Harmful(format!("--rollback: {why}"))),

@@ -1,4 +1,4 @@
-//! The state of files before an apply, and the steps that restore it.
+//! The state of files and mount points before an apply, and the steps that restore it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::step::{
     Effort, MakeDir, NumberKind, Owner, Pages, SelectWord, SetOwner, Step, Value, Write,
 };
 
-/// The state of one file.
+/// The state of one file or mount point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Before {
+pub(super) enum PriorState {
     Number {
         path: String,
         number: u64,
@@ -40,21 +40,21 @@ pub(super) enum Before {
     NoDirectory(PathBuf),
 }
 
-impl Before {
-    /// Returns the kind of file and its path.
-    pub(super) fn subject(&self) -> (u8, &Path) {
+impl PriorState {
+    /// Identifies the state: a path can have an owner, a mount and a directory to restore.
+    pub(super) fn key(&self) -> (u8, &Path) {
         match self {
-            Before::Number { path, .. } | Before::Word { path, .. } => (0, Path::new(path)),
-            Before::Owner { path, .. } => (1, path),
-            Before::NotMounted(path) => (2, path),
-            Before::NoDirectory(path) => (3, path),
+            PriorState::Number { path, .. } | PriorState::Word { path, .. } => (0, Path::new(path)),
+            PriorState::Owner { path, .. } => (1, path),
+            PriorState::NotMounted(path) => (2, path),
+            PriorState::NoDirectory(path) => (3, path),
         }
     }
 
-    /// Returns the bytes that a pool takes when it is restored; negative if it shrinks. A whole pool
-    /// is recorded with its nodes' pools: if there are any, only these count.
-    pub(super) fn cost(&self, machine: &Machine) -> Option<i128> {
-        let Before::Number {
+    /// Returns the bytes that the restored pool gains; negative if it shrinks. `None` for
+    /// other files, and for a whole pool if its nodes' pools count instead.
+    pub(super) fn restore_bytes(&self, machine: &Machine) -> Option<i128> {
+        let PriorState::Number {
             path,
             number,
             pages,
@@ -63,21 +63,22 @@ impl Before {
             return None;
         };
         let size = PageSize::new((*pages)?)?;
-        let share = |node: &Node| Some((node_pool_path(node.id, size), node.pool(size)?.minimum()));
-        let shares: Vec<_> = machine.nodes.iter().filter_map(share).collect();
-        let now = match shares.iter().find(|(share, _)| share.as_str() == path) {
+        let node_pool =
+            |node: &Node| Some((node_pool_path(node.id, size), node.pool(size)?.minimum()));
+        let node_pools: Vec<_> = machine.nodes.iter().filter_map(node_pool).collect();
+        let now = match node_pools.iter().find(|(pool, _)| pool.as_str() == path) {
             Some((_, now)) => *now,
-            None if shares.is_empty() => machine.pool(size)?.minimum(),
+            None if node_pools.is_empty() => machine.pool(size)?.minimum(),
             None => return None,
         };
         let more = i128::from(*number) - i128::from(now.get());
         Some(more * i128::from(size.get()))
     }
 
-    /// Returns the step that restores the state; `None` if it is of no kernel setting.
+    /// Returns the step that restores the state; `None` if the path is not a kernel setting.
     pub(super) fn restore(&self, machine: &Machine) -> Option<Step> {
         Some(match self {
-            Before::Number {
+            PriorState::Number {
                 path,
                 number,
                 pages,
@@ -86,11 +87,11 @@ impl Before {
                 value: Value::Plain(*number),
                 kind: number_kind(*pages, machine),
             }),
-            Before::Word { path, word } => Step::SelectWord(SelectWord {
+            PriorState::Word { path, word } => Step::SelectWord(SelectWord {
                 path: KPath::recorded(path)?,
                 word: word.clone(),
             }),
-            Before::Owner {
+            PriorState::Owner {
                 path,
                 uid,
                 gid,
@@ -103,42 +104,42 @@ impl Before {
                     mode: *mode,
                 },
             }),
-            Before::NotMounted(point) => Step::Unmount(point.clone()),
-            Before::NoDirectory(path) => Step::RemoveDir(path.clone()),
+            PriorState::NotMounted(point) => Step::Unmount(point.clone()),
+            PriorState::NoDirectory(path) => Step::RemoveDir(path.clone()),
         })
     }
 }
 
-/// Returns the present state of everything that a plan changes.
-pub(super) fn present(
+/// Reads the current state of everything that a plan changes.
+pub(super) fn read_states(
     plan: &Plan,
     root: &Root,
     effects: &mut dyn Effects,
-) -> Result<Vec<Before>, Failure> {
+) -> Result<Vec<PriorState>, Failure> {
     let machine = Machine::read(root)?;
     let mut all = Vec::new();
     for step in plan.tasks.iter().flat_map(|task| &task.steps) {
-        all.extend(of_step(step, &machine, root, effects)?);
+        all.extend(states_of_step(step, &machine, root, effects)?);
     }
     Ok(all)
 }
 
-fn of_step(
+fn states_of_step(
     step: &Step,
     machine: &Machine,
     root: &Root,
     effects: &mut dyn Effects,
-) -> Result<Vec<Before>, Failure> {
+) -> Result<Vec<PriorState>, Failure> {
     Ok(match step {
         _ if step.is_skipped_on(root) => Vec::new(),
-        Step::Write(write) => numbers(write, machine, root)?,
-        Step::SelectWord(SelectWord { path, .. }) => vec![Before::Word {
+        Step::Write(write) => read_numbers(write, machine, root)?,
+        Step::SelectWord(SelectWord { path, .. }) => vec![PriorState::Word {
             path: path.to_string(),
             word: thp::marked(path, &root.read(path)?)?,
         }],
         Step::SetOwner(SetOwner { point, .. }) => {
             let found = effects.stat(point).ok().flatten();
-            let before = found.map(|found| Before::Owner {
+            let before = found.map(|found| PriorState::Owner {
                 path: point.clone(),
                 uid: found.owner.uid,
                 gid: found.owner.gid,
@@ -147,7 +148,7 @@ fn of_step(
             before.into_iter().collect()
         }
         Step::Mount(mount) if machine.mounts.iter().any(|it| it.point == mount.point) => Vec::new(),
-        Step::Mount(mount) => vec![Before::NotMounted(mount.point.clone())],
+        Step::Mount(mount) => vec![PriorState::NotMounted(mount.point.clone())],
         Step::MakeDir(MakeDir { path, .. }) => {
             let is_missing = |dir: &&Path| matches!(effects.stat(dir), Ok(None));
             let missing = path.ancestors().take_while(is_missing);
@@ -155,16 +156,16 @@ fn of_step(
             missing.reverse();
             missing
                 .into_iter()
-                .map(|dir| Before::NoDirectory(dir.to_owned()))
+                .map(|dir| PriorState::NoDirectory(dir.to_owned()))
                 .collect()
         }
         _ => Vec::new(),
     })
 }
 
-/// Returns the number in a file. For a whole pool, also each node's number, because the kernel
-/// would divide a restored total anew.
-fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>, Failure> {
+/// Reads the number in a file. A whole pool adds each node's number, because the kernel would
+/// divide a restored total evenly.
+fn read_numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<PriorState>, Failure> {
     let mut files = Vec::new();
     let mut pages = None;
     if let NumberKind::Pages(of) = &write.kind {
@@ -178,7 +179,7 @@ fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>,
     }
     files.push(write.path.clone());
     let before = |path: &KPath| {
-        Ok(Before::Number {
+        Ok(PriorState::Number {
             path: path.to_string(),
             number: number(path, root)?,
             pages,
