@@ -21,6 +21,7 @@ pub(super) fn read_installed(path: &Path) -> io::Result<Option<Installed>> {
     let mut text = String::new();
     OpenOptions::new()
         .read(true)
+        // O_NONBLOCK: opening a FIFO would block.
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?
         .read_to_string(&mut text)?;
@@ -28,7 +29,7 @@ pub(super) fn read_installed(path: &Path) -> io::Result<Option<Installed>> {
     Ok(Some(Installed::Text { text, mode }))
 }
 
-/// Writes a temporary file and renames it. A killed run may have left its temporary file.
+/// Replaces a file atomically, by rename. Removes the temporary file of a killed run.
 pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".hugetools-new");
@@ -69,7 +70,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     Failure::call(&format!("read {}", path.display()), error).error
 }
 
-/// Returns the configuration files that exist: the default one, then the others by name.
+/// Returns the configuration files that exist: the default file, then the directory's by name.
 fn config_files() -> io::Result<Vec<PathBuf>> {
     let mut paths = match fs::read_dir(DIRECTORY) {
         Ok(entries) => entries
@@ -102,16 +103,15 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
     install(path, &contents).map_err(failed)
 }
 
-/// Creates a directory and its missing parents. Whatever the umask, only their owner can write to
-/// them.
+/// Creates a directory and its missing parents. Only the owner can write to them, under any umask.
 pub(super) fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
 pub(super) fn run(words: &[&str]) -> io::Result<()> {
-    let (program, rest) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
-    let done = command.args(rest).stdin(Stdio::null()).output()?;
+    let done = command.args(args).stdin(Stdio::null()).output()?;
     match done.status.success() {
         true => Ok(()),
         false => {

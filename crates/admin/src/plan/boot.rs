@@ -1,5 +1,6 @@
 //! `--install-boot` writes the service and enables it; `--uninstall-boot` reverses that.
-//! A service that an administrator changed stays, and is reported last in its own task.
+//! A service file that an administrator changed is kept. Its own task reports it, because an error
+//! skips the rest of a task.
 
 use std::path::PathBuf;
 
@@ -33,10 +34,10 @@ fn install(boot: &Boot) -> Vec<Step> {
     if !boot.changed {
         let (text, mode) = boot.init.service(&boot.program);
         let text = mark::marked(&text);
-        steps.extend(put(path, Installed::Text { text, mode }));
+        steps.extend(install_file(path, Installed::Text { text, mode }));
     }
-    let to = Installed::Link(PathBuf::from(path));
-    steps.extend(put(boot.init.link(), to));
+    let link = Installed::Link(PathBuf::from(path));
+    steps.extend(install_file(boot.init.link(), link));
     steps
 }
 
@@ -48,7 +49,7 @@ fn uninstall(boot: &Boot) -> Vec<Step> {
         .collect()
 }
 
-fn put(path: &str, contents: Installed) -> [Step; 2] {
+fn install_file(path: &str, contents: Installed) -> [Step; 2] {
     let path = PathBuf::from(path);
     let dir = MakeDir {
         path: path.parent().unwrap_or(&path).to_owned(),
