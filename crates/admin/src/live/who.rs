@@ -15,7 +15,7 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
 use crate::listing::who::{Kind, Object, Snapshot};
-use pages::Page;
+use pages::PageId;
 
 /// Maximum number of scans while the pools keep changing. The last is reported as inconsistent.
 const TRIES: usize = 5;
@@ -30,8 +30,8 @@ struct Scan<'r> {
     sizes: BTreeSet<u64>,
     seen: Snapshot,
     objects: BTreeMap<Key, Object>,
-    /// Private pages found so far, to count a page shared after a fork once.
-    private: BTreeSet<Page>,
+    /// Private pages found so far: a page that processes share since a fork counts once.
+    private: BTreeSet<PageId>,
     /// Private mappings found so far. The first process owns the reservation.
     owners: BTreeSet<(Key, u64)>,
     /// Whether a device is a hugetlbfs, as far as known. Lazily unmounted ones are

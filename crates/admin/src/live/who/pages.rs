@@ -9,22 +9,22 @@ use hugetools_model::smaps::Record;
 
 /// Identifies a page: by its frame if the kernel shows it, else by a substitute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Page {
-    /// The first frame of the page.
+pub(super) enum PageId {
+    /// The frame number of its first base page.
     Frame(u64),
-    /// A page of one process: pid and address.
-    Own(u32, u64),
+    /// A page that is mapped once: pid and address.
+    Exclusive(u32, u64),
     /// A page that processes share since a fork: its mapping's inode, and its address.
     Inherited(u64, u64),
 }
 
 /// A present huge page of a mapping.
 pub(super) struct PresentPage {
-    pub(super) page: Page,
+    pub(super) id: PageId,
     pub(super) file_backed: bool,
 }
 
-/// Returns the present huge pages of a mapping.
+/// Returns the present huge pages of a mapping; none if pagemap is unreadable.
 pub(super) fn present_pages(
     pid: Pid,
     size: PageSize,
@@ -34,7 +34,7 @@ pub(super) fn present_pages(
     let Some(pagemap) = pagemap else {
         return Vec::new();
     };
-    let base = page_size();
+    let base = base_page_size();
     let mut present = Vec::new();
     for index in 0..record.mapped() / size.get() {
         let address = record.start + index * size.get();
@@ -49,19 +49,19 @@ pub(super) fn present_pages(
         if !entry.is_present() {
             continue;
         }
-        let page = match entry.frame() {
-            Some(frame) => Page::Frame(frame),
-            None if entry.is_exclusive() => Page::Own(pid.get(), address),
-            None => Page::Inherited(record.inode, address),
+        let id = match entry.frame() {
+            Some(frame) => PageId::Frame(frame),
+            None if entry.is_exclusive() => PageId::Exclusive(pid.get(), address),
+            None => PageId::Inherited(record.inode, address),
         };
         let file_backed = entry.is_of_file();
-        present.push(PresentPage { page, file_backed });
+        present.push(PresentPage { id, file_backed });
     }
     present
 }
 
-/// Returns the bytes of a base page, the unit of `/proc/PID/pagemap`.
-fn page_size() -> u64 {
+/// Returns the size of a base page in bytes. pagemap has one entry per base page.
+fn base_page_size() -> u64 {
     let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
     let size = size.ok().flatten();
     size.and_then(|size| u64::try_from(size).ok())

@@ -147,12 +147,7 @@ impl Scan<'_> {
         key: Key,
         present: &[PresentPage],
     ) {
-        let own = || {
-            present
-                .iter()
-                .filter(|it| !it.file_backed)
-                .map(|it| it.page)
-        };
+        let own = || present.iter().filter(|it| !it.file_backed).map(|it| it.id);
         let fresh = own().filter(|page| self.private.insert(*page)).count() as u64;
         let length = record.mapped() / size.get();
         // A forked child inherits no reservation.
