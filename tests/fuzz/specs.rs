@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_admin::request::spec::{Amount, Direction, Spec, divide};
+use hugetools_admin::request::spec::{Amount, Operation, Spec, divide};
 use hugetools_model::PageCount;
 use hugetools_model::choice::{chosen, offered};
 use hugetools_model::units::list::{format_list, parse_list};
@@ -68,7 +68,7 @@ fn specs() {
         let spec = text.parse::<Spec>();
         if let Ok(spec) = &spec {
             let amount = text.rsplit_once(':').unwrap().1;
-            let signed = spec.direction != Direction::To;
+            let signed = spec.operation != Operation::Set;
             check_amount(&amount[usize::from(signed)..], spec.amount);
             let size = text.split(['@', ':']).next().unwrap();
             match spec.size {
@@ -99,7 +99,7 @@ fn specs() {
             .ok()
             .and_then(|spec| spec.nodes.as_ref().map(BTreeMap::len));
         (
-            spec.map(|spec| (spec.direction as u8, spec.size)).ok(),
+            spec.map(|spec| (spec.operation as u8, spec.size)).ok(),
             nodes,
             quantity.is_ok(),
         )

@@ -95,7 +95,7 @@ impl PoolChange {
     /// Returns the number of pages that the change sets; `None` if it is relative or for nodes.
     pub(crate) fn whole(&self) -> Option<PageCount> {
         match self.place {
-            Place::Whole(Change::To(pages)) => Some(pages),
+            Place::Whole(Change::Set(pages)) => Some(pages),
             _ => None,
         }
     }
@@ -138,21 +138,21 @@ pub enum Place {
 /// A change of a number of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// To this number.
-    To(PageCount),
-    /// Up by this number.
-    Up(PageCount),
-    /// Down by this number, but not below 0.
-    Down(PageCount),
+    /// Set the number of pages.
+    Set(PageCount),
+    /// Add pages.
+    Add(PageCount),
+    /// Remove pages, at most all.
+    Remove(PageCount),
 }
 
 impl Change {
     /// Returns the number of pages after the change.
     pub fn of(self, before: PageCount) -> PageCount {
         match self {
-            Change::To(pages) => pages,
-            Change::Up(more) => before.checked_add(more).unwrap_or(PageCount::new(u64::MAX)),
-            Change::Down(fewer) => before.saturating_sub(fewer),
+            Change::Set(pages) => pages,
+            Change::Add(more) => before.checked_add(more).unwrap_or(PageCount::new(u64::MAX)),
+            Change::Remove(fewer) => before.saturating_sub(fewer),
         }
     }
 }

@@ -8,7 +8,7 @@ use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
 use super::{Change, Place, PoolChange, Request, Wish, shown};
 use crate::args::Pools;
-use crate::request::spec::{Amount, Direction, Spec, Weights, divide, parse_size};
+use crate::request::spec::{Amount, Operation, Spec, Weights, divide, parse_size};
 
 /// Resolves `DEFAULT` or a size to a page size of this machine.
 pub(crate) fn page_size(text: &str, machine: &Machine) -> Result<PageSize, String> {
@@ -97,7 +97,7 @@ impl<'a> PoolSpec<'a> {
     }
 
     fn spread(&mut self) -> Result<PoolChange, String> {
-        if self.spec.direction != Direction::To {
+        if self.spec.operation != Operation::Set {
             return Err("this amount must not have a sign".to_owned());
         }
         let with_memory = self.machine.nodes.iter();
@@ -114,7 +114,7 @@ impl<'a> PoolSpec<'a> {
         let total = whole_pages(self.spec.amount, self.pool.size, Bytes::new(memory))?;
         self.note_rounding(total);
         let shares = divide(total, &weights).into_iter();
-        let shares = shares.map(|(id, pages)| (id, Change::To(pages)));
+        let shares = shares.map(|(id, pages)| (id, Change::Set(pages)));
         Ok(self.pool_change(Place::Nodes(shares.collect())))
     }
 
@@ -128,10 +128,10 @@ impl<'a> PoolSpec<'a> {
     }
 
     fn change(&self, pages: PageCount) -> Change {
-        match self.spec.direction {
-            Direction::To => Change::To(pages),
-            Direction::Up => Change::Up(pages),
-            Direction::Down => Change::Down(pages),
+        match self.spec.operation {
+            Operation::Set => Change::Set(pages),
+            Operation::Add => Change::Add(pages),
+            Operation::Remove => Change::Remove(pages),
         }
     }
 

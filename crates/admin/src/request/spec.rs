@@ -1,4 +1,4 @@
-//! The grammar of pool specifications, and the division of pages by weight:
+//! Parses pool specifications, and divides pages by weight. The grammar:
 //!
 //! ```text
 //! SPEC   = SIZE [ "@" NODES ] ":" [ "+" | "-" ] AMOUNT
@@ -8,7 +8,7 @@
 //! AMOUNT = a page count | QUANTITY with a unit | a number "%"
 //! ```
 //!
-//! Only parses the text. [`crate::request`] checks sizes, nodes and amounts against the machine.
+//! [`crate::request`] checks sizes, nodes and amounts against the machine.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -25,34 +25,34 @@ pub struct Spec {
     pub size: Option<PageSize>,
     /// The nodes; `None` is the pool as a whole.
     pub nodes: Option<Weights>,
-    /// Whether the amount is absolute or a difference.
-    pub direction: Direction,
-    /// The amount, for each node if there are nodes.
+    /// Whether to set, add or remove the amount.
+    pub operation: Operation,
+    /// The amount: for each node if there are nodes, but the total for `--pool-spread`.
     pub amount: Amount,
 }
 
 /// Nodes and their weights. No weight is 0.
 pub type Weights = BTreeMap<NodeId, u32>;
 
-/// The meaning of the amount.
+/// What to do with the amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Set this number of pages.
-    To,
-    /// `+`: add this number.
-    Up,
-    /// `-`: remove this number.
-    Down,
+pub enum Operation {
+    /// No sign: set the number of pages.
+    Set,
+    /// `+`: add pages.
+    Add,
+    /// `-`: remove pages.
+    Remove,
 }
 
-/// An amount.
+/// The amount as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// A number of pages.
     Pages(PageCount),
     /// An amount of memory.
     Memory(Bytes),
-    /// A percentage of the memory.
+    /// A percentage of the memory of the machine or of the nodes.
     Percent(u64),
 }
 
@@ -67,15 +67,15 @@ impl FromStr for Spec {
             None => (left, None),
             Some((size, nodes)) => (size, Some(parse_nodes(nodes)?)),
         };
-        let (direction, amount) = match right.split_at_checked(1) {
-            Some(("+", amount)) => (Direction::Up, amount),
-            Some(("-", amount)) => (Direction::Down, amount),
-            _ => (Direction::To, right),
+        let (operation, amount) = match right.split_at_checked(1) {
+            Some(("+", amount)) => (Operation::Add, amount),
+            Some(("-", amount)) => (Operation::Remove, amount),
+            _ => (Operation::Set, right),
         };
         Ok(Spec {
             size: parse_size(size)?,
             nodes,
-            direction,
+            operation,
             amount: parse_amount(amount)?,
         })
     }
@@ -113,8 +113,8 @@ fn parse_nodes(text: &str) -> Result<Weights, String> {
 }
 
 fn parse_weight(text: &str) -> Result<u32, String> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let weight = text.parse().ok().filter(|weight| digits && *weight > 0);
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let weight = text.parse().ok().filter(|weight| is_number && *weight > 0);
     weight.ok_or_else(|| format!("weight {text:?}: not a positive number"))
 }
 
@@ -157,9 +157,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parse(text: &str) -> Result<(Direction, Amount), String> {
+    fn parse(text: &str) -> Result<(Operation, Amount), String> {
         let spec: Spec = text.parse()?;
-        Ok((spec.direction, spec.amount))
+        Ok((spec.operation, spec.amount))
     }
 
     fn pages(n: u64) -> Amount {
@@ -169,11 +169,11 @@ mod tests {
     #[test]
     fn amounts() {
         let memory = Amount::Memory(Bytes::new(2 << 30));
-        assert_eq!(parse("DEFAULT:12"), Ok((Direction::To, pages(12))));
-        assert_eq!(parse("2MB:+0x10"), Ok((Direction::Up, pages(16))));
-        assert_eq!(parse("2MB:-010"), Ok((Direction::Down, pages(8))));
-        assert_eq!(parse("2m:2048MB"), Ok((Direction::To, memory)));
-        assert_eq!(parse("1G:10%"), Ok((Direction::To, Amount::Percent(10))));
+        assert_eq!(parse("DEFAULT:12"), Ok((Operation::Set, pages(12))));
+        assert_eq!(parse("2MB:+0x10"), Ok((Operation::Add, pages(16))));
+        assert_eq!(parse("2MB:-010"), Ok((Operation::Remove, pages(8))));
+        assert_eq!(parse("2m:2048MB"), Ok((Operation::Set, memory)));
+        assert_eq!(parse("1G:10%"), Ok((Operation::Set, Amount::Percent(10))));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl<'a> Planned<'a> {
 
     /// Returns the number of pages after a change. Warns if it would be negative.
     fn after(&mut self, change: Change, before: PageCount, of: &str) -> PageCount {
-        if let Change::Down(fewer) = change {
+        if let Change::Remove(fewer) = change {
             if fewer > before {
                 let before = before.with_noun();
                 let note = format!("{of} has only {before}, so none remain");
