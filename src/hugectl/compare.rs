@@ -1,6 +1,6 @@
 //! `--compare`: shows progress while the program runs, then the result.
 
-use hugetools_compare::{self as compare, Comparison, Failed, Ways};
+use hugetools_compare::{self as compare, Comparison, ComparisonJson, Failed};
 use hugetools_ctl::request::Compare;
 use hugetools_ctl::say::failure::Failure;
 use hugetools_model::Head;
@@ -16,7 +16,7 @@ struct Document {
     #[serde(flatten)]
     head: Head,
     #[serde(flatten)]
-    ways: Ways,
+    result: ComparisonJson,
 }
 
 /// Compares. Returns 0, or the exit status of a program that failed.
@@ -49,7 +49,7 @@ fn show(comparison: &Comparison, program: &str, json: bool) -> String {
     }
     let document = Document {
         head: Head::new(TOOL),
-        ways: Ways::of(comparison, program),
+        result: ComparisonJson::of(comparison, program),
     };
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }

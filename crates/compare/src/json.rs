@@ -1,21 +1,21 @@
-//! The result as JSON; hugetools-json(7) describes it.
+//! The result as JSON, as described in hugetools-json(7).
 
 use serde::Serialize;
 
-use crate::result::{Compared, Comparison};
+use crate::result::{Comparison, WayResult};
 use crate::stats::{mean, median};
-use crate::table::{faults, word};
+use crate::table::{fault_count, speed_word};
 
-/// The result; the caller adds the head.
+/// The fields of the result. The caller adds those that all documents have.
 #[derive(Debug, Serialize)]
-pub struct Ways {
-    ways: Vec<Way>,
+pub struct ComparisonJson {
+    ways: Vec<WayJson>,
     doubts: Vec<String>,
 }
 
-/// Times are seconds, memory is bytes.
+/// `values` to `high` are seconds, or the metric. Other times are seconds, memory is bytes.
 #[derive(Debug, Serialize)]
-struct Way {
+struct WayJson {
     way: String,
     command: String,
     rounds: usize,
@@ -38,22 +38,22 @@ struct Way {
     warning: Option<String>,
 }
 
-impl Ways {
-    /// Returns the result. `program` is what the user typed.
-    pub fn of(comparison: &Comparison, program: &str) -> Ways {
-        let way = |way: &Compared| way_of(comparison, way, program);
-        Ways {
+impl ComparisonJson {
+    /// Converts the result. `program` is the command line of the user.
+    pub fn of(comparison: &Comparison, program: &str) -> ComparisonJson {
+        let way = |way: &WayResult| way_json(comparison, way, program);
+        ComparisonJson {
             ways: comparison.ways.iter().map(way).collect(),
             doubts: comparison.doubts.clone(),
         }
     }
 }
 
-fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
+fn way_json(comparison: &Comparison, way: &WayResult, program: &str) -> WayJson {
     let values = || way.values.iter().copied();
-    Way {
+    WayJson {
         way: way.way.name.clone(),
-        command: way.way.shown(program),
+        command: way.way.command_line(program),
         rounds: way.values.len(),
         values: way.values.clone(),
         median: median(&way.values),
@@ -65,10 +65,10 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         ratio_high: way.ratio.map(|ratio| ratio.high),
         verdict: way
             .ratio
-            .map(|ratio| word(comparison, ratio).unwrap_or("no difference")),
+            .map(|ratio| speed_word(comparison, ratio).unwrap_or("no difference")),
         user: way.mean(|run| run.usage.user.as_secs_f64()),
         system: way.mean(|run| run.usage.system.as_secs_f64()),
-        faults: way.mean(faults),
+        faults: way.mean(fault_count),
         page_tables: way.memory.tables,
         peak: way.memory.peak,
         huge: way.memory.huge,

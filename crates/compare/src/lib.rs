@@ -22,8 +22,8 @@ mod sys;
 mod table;
 pub mod way;
 
-pub use json::Ways;
+pub use json::ComparisonJson;
 pub use program::Failed;
-pub use result::{Compared, Comparison, Progress, Value};
+pub use result::{Comparison, Progress, Value, WayResult};
 pub use schedule::compare;
 pub use table::text;

@@ -19,7 +19,7 @@ pub struct Progress {
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// The ways, in the order of the request.
-    pub ways: Vec<Compared>,
+    pub ways: Vec<WayResult>,
     /// Why the result may mislead.
     pub doubts: Vec<String>,
     /// Whether the user ended it.
@@ -62,7 +62,7 @@ impl Value {
 
 /// A way and its runs.
 #[derive(Debug, Clone)]
-pub struct Compared {
+pub struct WayResult {
     /// The way.
     pub way: Way,
     /// The compared values, one per round.
@@ -75,7 +75,7 @@ pub struct Compared {
     pub(crate) warning: Option<String>,
 }
 
-impl Compared {
+impl WayResult {
     pub(crate) fn mean(&self, of: impl Fn(&Run) -> f64) -> f64 {
         stats::mean(&self.runs.iter().map(of).collect::<Vec<f64>>())
     }

@@ -6,7 +6,7 @@ use hugetools_model::Root;
 
 use crate::doubt::{doubts, load};
 use crate::program::{Failed, Run};
-use crate::result::{Compared, Comparison, Progress, Value};
+use crate::result::{Comparison, Progress, Value, WayResult};
 use crate::run::Runner;
 use crate::settings::{Settings, Stop};
 use crate::stats::Ratio;
@@ -56,7 +56,7 @@ pub fn compare(
 }
 
 /// Runs each way once to sample its memory; the time doesn't count. Stops if the user interrupts.
-fn warm_up(runner: &mut Runner<'_>, ways: &[Way]) -> Result<Vec<Compared>, Failed> {
+fn warm_up(runner: &mut Runner<'_>, ways: &[Way]) -> Result<Vec<WayResult>, Failed> {
     let mut compared = Vec::new();
     for way in ways {
         if sys::is_interrupted() {
@@ -67,7 +67,7 @@ fn warm_up(runner: &mut Runner<'_>, ways: &[Way]) -> Result<Vec<Compared>, Faile
             break;
         }
         let run = run?;
-        compared.push(Compared {
+        compared.push(WayResult {
             way: way.clone(),
             values: Vec::new(),
             ratio: None,
@@ -80,7 +80,7 @@ fn warm_up(runner: &mut Runner<'_>, ways: &[Way]) -> Result<Vec<Compared>, Faile
 }
 
 /// Runs each way once; `None` if the user interrupts it.
-fn round(runner: &mut Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Failed> {
+fn round(runner: &mut Runner<'_>, ways: &[WayResult]) -> Result<Option<Vec<Run>>, Failed> {
     let mut order: Vec<usize> = (0..ways.len()).collect();
     fastrand::shuffle(&mut order);
     let mut runs: Vec<(usize, Run)> = Vec::new();
@@ -95,7 +95,7 @@ fn round(runner: &mut Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>,
     Ok(Some(runs.into_iter().map(|(_, run)| run).collect()))
 }
 
-fn update_ratios(ways: &mut [Compared]) {
+fn update_ratios(ways: &mut [WayResult]) {
     let Some((plain, others)) = ways.split_first_mut() else {
         return;
     };
@@ -104,13 +104,13 @@ fn update_ratios(ways: &mut [Compared]) {
     }
 }
 
-fn complete_rounds(ways: &[Compared]) -> u32 {
+fn complete_rounds(ways: &[WayResult]) -> u32 {
     let len = ways.first().map_or(0, |way| way.values.len());
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 /// Returns the width of the widest interval; `None` while a way has no ratio.
-fn widest_interval(ways: &[Compared]) -> Option<f64> {
+fn widest_interval(ways: &[WayResult]) -> Option<f64> {
     let ratios = ways
         .iter()
         .skip(1)
@@ -121,7 +121,7 @@ fn widest_interval(ways: &[Compared]) -> Option<f64> {
         .reduce(f64::max)
 }
 
-fn is_over(stop: &Stop, ways: &[Compared], elapsed: Duration) -> bool {
+fn is_over(stop: &Stop, ways: &[WayResult], elapsed: Duration) -> bool {
     let rounds = complete_rounds(ways);
     if stop.rounds.is_some_and(|limit| rounds >= limit) {
         return true;

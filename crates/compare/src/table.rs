@@ -3,13 +3,13 @@
 use std::fmt::{self, Write};
 
 use crate::program::Run;
-use crate::result::{Compared, Comparison, Value};
+use crate::result::{Comparison, Value, WayResult};
 use crate::stats::{Ratio, median};
 
 /// Widths of the columns; the first is aligned to the left.
 const WIDTHS: [usize; 9] = [9, 10, 15, 9, 8, 8, 8, 7, 6];
 
-/// Returns the result as text. `program` is what the user typed.
+/// Returns the result as text. `program` is the command line of the user.
 pub fn text(comparison: &Comparison, program: &str) -> String {
     let mut text = String::new();
     let written = write(comparison, program, &mut text);
@@ -49,7 +49,7 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
         writeln!(to, "Interrupted by a signal: these are the results so far.")?;
     }
     match best(comparison) {
-        Some(best) => writeln!(to, "Use: {}", best.way.shown(program)),
+        Some(best) => writeln!(to, "Use: {}", best.way.command_line(program)),
         None if comparison.ways.iter().all(|way| way.ratio.is_none()) => {
             writeln!(
                 to,
@@ -71,7 +71,7 @@ fn line(to: &mut String, cells: [String; 9]) -> fmt::Result {
     Ok(())
 }
 
-fn cells(way: &Compared) -> [String; 9] {
+fn cells(way: &WayResult) -> [String; 9] {
     let memory = way.memory;
     // A short program may end before the first sample.
     let sampled = |cell: String| match memory.resident {
@@ -84,14 +84,14 @@ fn cells(way: &Compared) -> [String; 9] {
         way.ratio.map_or_else(|| "1".to_owned(), interval),
         number(way.mean(|run| run.usage.user.as_secs_f64())),
         number(way.mean(|run| run.usage.system.as_secs_f64())),
-        number(way.mean(faults)),
+        number(way.mean(fault_count)),
         sampled(megabytes(memory.tables)),
         sampled(megabytes(memory.peak)),
         sampled(format!("{}%", memory.share())),
     ]
 }
 
-pub(crate) fn faults(run: &Run) -> f64 {
+pub(crate) fn fault_count(run: &Run) -> f64 {
     f64::from(u32::try_from(run.usage.faults).unwrap_or(u32::MAX))
 }
 
@@ -116,7 +116,7 @@ fn megabytes(bytes: u64) -> String {
 }
 
 /// Returns `faster`, `slower`, or `None` if the interval of the ratio contains 1.
-pub(crate) fn word(comparison: &Comparison, ratio: Ratio) -> Option<&'static str> {
+pub(crate) fn speed_word(comparison: &Comparison, ratio: Ratio) -> Option<&'static str> {
     let is_faster = |below: bool| below != comparison.higher_is_better;
     match (ratio.high < 1.0, ratio.low > 1.0) {
         (false, false) => None,
@@ -125,7 +125,7 @@ pub(crate) fn word(comparison: &Comparison, ratio: Ratio) -> Option<&'static str
     }
 }
 
-fn verdict(comparison: &Comparison, way: &Compared) -> String {
+fn verdict(comparison: &Comparison, way: &WayResult) -> String {
     let Some(found) = way.ratio else {
         return match way.values.len() < 5 {
             true => "too few rounds for a verdict".to_owned(),
@@ -133,7 +133,7 @@ fn verdict(comparison: &Comparison, way: &Compared) -> String {
         };
     };
     let percent = |value: f64| (value - 1.0).abs() * 100.0;
-    match word(comparison, found) {
+    match speed_word(comparison, found) {
         None => format!(
             "no difference seen (between {:+.1} and {:+.1} %)",
             (found.low - 1.0) * 100.0,
@@ -151,11 +151,11 @@ fn verdict(comparison: &Comparison, way: &Compared) -> String {
     }
 }
 
-fn best(comparison: &Comparison) -> Option<&Compared> {
+fn best(comparison: &Comparison) -> Option<&WayResult> {
     let faster = comparison.ways.iter().filter(|way| {
         way.ratio
-            .is_some_and(|ratio| word(comparison, ratio) == Some("faster"))
+            .is_some_and(|ratio| speed_word(comparison, ratio) == Some("faster"))
     });
-    let gain = |way: &Compared| way.ratio.map_or(0.0, |ratio| ratio.ratio.ln().abs());
+    let gain = |way: &WayResult| way.ratio.map_or(0.0, |ratio| ratio.ratio.ln().abs());
     faster.max_by(|a, b| gain(a).total_cmp(&gain(b)))
 }

@@ -113,8 +113,8 @@ impl Way {
         command
     }
 
-    /// Returns the command line for a user.
-    pub fn shown(&self, program: &str) -> String {
+    /// Returns a command line that a user can run.
+    pub fn command_line(&self, program: &str) -> String {
         let variable = self.variable();
         let variable = variable.map(|(name, value)| format!("{name}={value} "));
         let options = self.options.iter().map(|options| {
@@ -149,18 +149,25 @@ mod tests {
 
     #[test]
     fn words_are_ways() {
-        assert_eq!(parse("plain").unwrap().shown("./x"), "./x");
-        assert_eq!(parse("given").unwrap().shown("./x"), "hugectl --heap ./x");
-        assert_eq!(parse("2MB").unwrap().shown("./x"), "hugectl --heap=2MB ./x");
+        assert_eq!(parse("plain").unwrap().command_line("./x"), "./x");
+        assert_eq!(
+            parse("given").unwrap().command_line("./x"),
+            "hugectl --heap ./x"
+        );
+        assert_eq!(
+            parse("2MB").unwrap().command_line("./x"),
+            "hugectl --heap=2MB ./x"
+        );
         let tunable = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ./x";
-        assert_eq!(parse("tunable").unwrap().shown("./x"), tunable);
+        assert_eq!(parse("tunable").unwrap().command_line("./x"), tunable);
         assert!(parse("hep").unwrap_err().starts_with("hep: not plain"));
         assert!(Way::parse("given", &[]).is_err());
     }
 
     #[test]
     fn a_size_serves_the_given_segments() {
-        let shown = |word: &str, given: &[OsString]| Way::parse(word, given).unwrap().shown("./x");
+        let shown =
+            |word: &str, given: &[OsString]| Way::parse(word, given).unwrap().command_line("./x");
         let given = ["--shm".into(), "--bss=1GB".into(), "--limit=4M".into()];
         assert_eq!(shown("2MB", &given), "hugectl --bss=2MB --shm=2MB ./x");
         assert_eq!(shown("thp", &given), "hugectl --bss=thp --shm=thp ./x");
