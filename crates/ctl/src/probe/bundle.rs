@@ -38,8 +38,8 @@ pub(crate) fn carries(path: &Path) -> bool {
     !bytes.iter().any(is_special)
 }
 
-/// Returns where a start would put the file `name`. Nothing is changed.
-pub(crate) fn future_place(
+/// Returns the path that a start would give the file `name`. Writes nothing.
+pub(crate) fn predict_path(
     places: &[Place],
     bundle: &Bundle<'_>,
     name: &str,

@@ -128,7 +128,7 @@ pub(crate) fn inside(
             "hugectl is not installed: there is no {name} in its prefix"
         ));
     };
-    match bundle::future_place(&places(caller), bundle, name, caller.euid) {
+    match bundle::predict_path(&places(caller), bundle, name, caller.euid) {
         Ok(path) => Found::Inside {
             name,
             exists: starts || path.exists(),

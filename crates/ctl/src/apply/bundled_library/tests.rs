@@ -1,5 +1,5 @@
 use super::*;
-use crate::probe::bundle::future_place;
+use crate::probe::bundle::predict_path;
 use hugetools_contract::env::HEAP_LIBRARY;
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -10,11 +10,11 @@ const BUNDLE: Bundle<'static> = Bundle {
     heap: &[7; 100_000],
 };
 
-fn me() -> u32 {
+fn euid() -> u32 {
     nix::unistd::geteuid().as_raw()
 }
 
-fn at(base: &Path) -> Place {
+fn place_in(base: &Path) -> Place {
     Place {
         base: base.to_owned(),
         make: false,
@@ -23,7 +23,7 @@ fn at(base: &Path) -> Place {
 }
 
 fn place_heap(base: &Path) -> Result<PathBuf, String> {
-    place(&[at(base)], &BUNDLE, HEAP_LIBRARY, me())
+    place(&[place_in(base)], &BUNDLE, HEAP_LIBRARY, euid())
 }
 
 fn read(path: &Path) -> Vec<u8> {
@@ -34,7 +34,7 @@ fn read(path: &Path) -> Vec<u8> {
 }
 
 fn overwrite(path: &Path, bytes: &[u8]) {
-    // Before Linux 6.13 the change time has steps of a clock tick.
+    // The write must change ctime, which before Linux 6.13 advances once per clock tick.
     std::thread::sleep(std::time::Duration::from_millis(20));
     let mut options = OpenOptions::new();
     let mut file = options.write(true).truncate(true).open(path).unwrap();
@@ -48,20 +48,20 @@ fn inode(path: &Path) -> u64 {
 #[test]
 fn a_library_is_written_once() {
     let dir = tempfile::tempdir().unwrap();
-    let future = future_place(&[at(dir.path())], &BUNDLE, HEAP_LIBRARY, me()).unwrap();
+    let predicted = predict_path(&[place_in(dir.path())], &BUNDLE, HEAP_LIBRARY, euid()).unwrap();
     assert!(fs::read_dir(dir.path()).unwrap().next().is_none());
     let path = place_heap(dir.path()).unwrap();
     assert_eq!(path, dir.path().join("ours/0123abcd").join(HEAP_LIBRARY));
-    assert_eq!(path, future);
+    assert_eq!(path, predicted);
     assert_eq!(read(&path), BUNDLE.heap);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o644);
     let before = inode(&path);
     assert_eq!(inode(&place_heap(dir.path()).unwrap()), before);
-    // A concurrent start that found no file keeps this one.
-    write(path.parent().unwrap(), HEAP_LIBRARY, BUNDLE.heap, me()).unwrap();
+    // A concurrent start that has not seen the file keeps it.
+    write(path.parent().unwrap(), HEAP_LIBRARY, BUNDLE.heap, euid()).unwrap();
     assert_eq!(inode(&path), before);
     let files = fs::read_dir(path.parent().unwrap()).unwrap();
-    assert_eq!(files.count(), 2, "more than it and its note");
+    assert_eq!(files.count(), 2, "only the library and its note");
 }
 
 #[test]
