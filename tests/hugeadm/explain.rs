@@ -291,7 +291,7 @@ const TRANSPARENT: &[Case] = &[
         &[(THP_2MB, "", "[always] inherit madvise never")],
         (
             "thp",
-            "THP is set to always, and khugepaged makes a huge page from a single",
+            "THP is set to always, and khugepaged collapses",
             "hugeadm --thp-max-ptes-none 64",
         ),
     ),
@@ -300,7 +300,7 @@ const TRANSPARENT: &[Case] = &[
         &[(THP, "", "[always] madvise never")],
         (
             "thp",
-            "THP is set to always, and khugepaged makes a huge page from a single",
+            "THP is set to always, and khugepaged collapses",
             "hugeadm --thp-max-ptes-none 64",
         ),
     ),

@@ -1,4 +1,4 @@
-//! Facts about pools on the kernel's command line. It takes effect only at boot.
+//! Facts about pools on the kernel's command line, which takes effect only at boot.
 
 use hugetools_model::hugetlb::boot::PoolParameter;
 use hugetools_model::hugetlb::pool::Pool;
@@ -43,13 +43,13 @@ fn unmet(asked: &PoolParameter, machine: &Machine) -> Option<Fact> {
         Some(size) => machine.pool(size),
     };
     let Some(pool) = pool else {
-        return Some(missing(asked.size?, asked.pages, machine));
+        return Some(unsupported_size(asked.size?, asked.pages, machine));
     };
     let wanted = asked.pages?;
-    (pool.minimum().get() < wanted).then(|| fewer(pool, wanted))
+    (pool.minimum().get() < wanted).then(|| too_few_pages(pool, wanted))
 }
 
-fn missing(size: PageSize, count: Option<u64>, machine: &Machine) -> Fact {
+fn unsupported_size(size: PageSize, count: Option<u64>, machine: &Machine) -> Fact {
     let sizes: Vec<String> = machine.pools.iter().map(|p| p.size.to_string()).collect();
     let count = match count {
         Some(_) => " and the hugepages= after it",
@@ -68,7 +68,7 @@ fn missing(size: PageSize, count: Option<u64>, machine: &Machine) -> Fact {
     )
 }
 
-fn fewer(pool: &Pool, wanted: u64) -> Fact {
+fn too_few_pages(pool: &Pool, wanted: u64) -> Fact {
     Fact::new(
         "kernel",
         format!(

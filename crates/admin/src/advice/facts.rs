@@ -4,7 +4,7 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageSize};
 
 use super::Fact;
-use super::pools::{held, is_idle, pages};
+use super::pools::{is_idle, pages, total_with_bytes};
 
 pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     if machine.pools.is_empty() {
@@ -105,7 +105,7 @@ fn usage(pool: &Pool) -> Option<Fact> {
     if is_idle(pool) {
         Some(Fact::new(
             "pool",
-            format!("{} of the pool are unused", held(pool)),
+            format!("{} of the pool are unused", total_with_bytes(pool)),
             format!(
                 "other programs cannot use this memory; to free it: hugeadm \
                  --pool-pages-min {size}:0"

@@ -33,8 +33,8 @@ pub(super) fn is_idle(pool: &Pool) -> bool {
     pool.total.get() > 0 && pool.free == pool.total && pool.reserved.get() == 0
 }
 
-/// Formats a pool's contents: `16 pages of 2MB (32MB)`.
-pub(super) fn held(pool: &Pool) -> String {
+/// Formats the size of a pool: `16 pages of 2MB (32MB)`.
+pub(super) fn total_with_bytes(pool: &Pool) -> String {
     let bytes = pool.size.of(pool.total).unwrap_or_default();
     format!("{} ({bytes})", pages(pool.total.get(), pool))
 }
@@ -115,8 +115,8 @@ fn descriptors(machine: &Machine) -> Option<Finding> {
         Finding::new(
             "memory",
             format!("the kernel uses {saved} MB for descriptors of the pools' pages"),
-            "HVO frees those of pages that are allocated later: empty the pool afterwards \
-             and fill it again",
+            "HVO frees only the descriptors of pages allocated later: afterwards, empty the \
+             pool and refill it",
             "hugeadm --hvo on",
         )
     })

@@ -7,34 +7,34 @@ use hugetools_model::thp::{Thp, ThpSize};
 use super::Finding;
 
 pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
-    let always = thp.is_always();
-    found.extend(bloat(always, machine));
-    found.extend(stalls(always, thp));
+    let is_always = thp.is_always();
+    found.extend(bloat(is_always, machine));
+    found.extend(stalls(is_always, thp));
     found.extend(disabled(thp));
     found.extend(shmem_disabled(thp));
 }
 
 /// Reports a max_ptes_none that lets khugepaged collapse a range with one used base page.
-fn bloat(always: bool, machine: &Machine) -> Option<Finding> {
+fn bloat(is_always: bool, machine: &Machine) -> Option<Finding> {
     let pmd = machine.thp.as_ref()?.pmd_size?;
     let pages = pmd.get() / machine.base_page?.get();
     let settings = &machine.thp_settings.numbers;
     let none = *settings.get("khugepaged/max_ptes_none")?;
-    (always && none + 1 >= pages).then(|| {
+    (is_always && none + 1 >= pages).then(|| {
         Finding::new(
             "thp",
             format!(
-                "THP is set to always, and khugepaged makes a huge page from a single used base \
-                 page of {pages} (max_ptes_none is {none})"
+                "THP is set to always, and khugepaged collapses {pages} base pages even if only one \
+                 is used (max_ptes_none is {none})"
             ),
-            "programs with sparsely used memory need more of it",
+            "programs that use memory sparsely need more of it",
             format!("hugeadm --thp-max-ptes-none {}", pages / 8),
         )
     })
 }
 
-fn stalls(always: bool, thp: &Thp) -> Option<Finding> {
-    (always && thp.defrag.as_deref() == Some("always")).then(|| {
+fn stalls(is_always: bool, thp: &Thp) -> Option<Finding> {
+    (is_always && thp.defrag.as_deref() == Some("always")).then(|| {
         Finding::new(
             "thp",
             "every page fault that finds no huge page reclaims and compacts memory first (defrag is always)",
