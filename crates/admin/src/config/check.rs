@@ -18,7 +18,7 @@ pub struct Difference {
     pub what: String,
     /// The file or directory.
     pub file: String,
-    /// The present value, or why this machine lacks the setting.
+    /// The current value, or why this machine lacks the setting.
     pub is: String,
     /// The requested value; `None` if this machine lacks the setting.
     pub should: Option<String>,
@@ -30,7 +30,7 @@ pub fn differences(
     root: &Root,
     effects: &mut dyn Effects,
 ) -> Result<Vec<Difference>, Failure> {
-    let mut planned = Planned {
+    let mut planned = PlannedNumbers {
         root,
         numbers: Vec::new(),
     };
@@ -40,7 +40,7 @@ pub fn differences(
             if let Step::Write(write) = step {
                 let to = value(write, root, &|file| planned.number(file))?;
                 planned.set(&task.option, &write.path, to);
-            } else if let Some((file, is, should)) = differs(step, root, effects)? {
+            } else if let Some((file, is, should)) = step_difference(step, root, effects)? {
                 let what = task.option.clone();
                 found.push(Difference {
                     what,
@@ -66,12 +66,12 @@ pub fn differences(
 }
 
 /// The numbers that a plan writes, in order.
-struct Planned<'a> {
+struct PlannedNumbers<'a> {
     root: &'a Root,
     numbers: Vec<(String, KPath, u64)>,
 }
 
-impl Planned<'_> {
+impl PlannedNumbers<'_> {
     fn set(&mut self, what: &str, path: &KPath, to: u64) {
         let mut numbers = self.numbers.iter_mut();
         match numbers.find(|(_, planned, _)| planned == path) {
@@ -89,8 +89,8 @@ impl Planned<'_> {
     }
 }
 
-/// Returns file, present value and requested value of a step that would change something.
-fn differs(
+/// Returns file, current value and requested value if the step would change something.
+fn step_difference(
     step: &Step,
     root: &Root,
     effects: &mut dyn Effects,

@@ -12,7 +12,7 @@ pub const DEFAULT: &str = "/etc/hugetools/hugetools.toml";
 pub const DIRECTORY: &str = "/etc/hugetools/hugetools.d";
 
 /// Messages show at most this many characters of a key and its value.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// A configuration file.
 #[derive(Debug, Clone)]
@@ -98,12 +98,12 @@ pub(super) fn printable(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-/// Returns the first line of a text, at most [`SHOWN`] characters.
+/// Returns the first line of a text, at most [`MAX_SHOWN_CHARS`] characters.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
-    let shown: String = line.chars().take(SHOWN).collect();
+    let shown: String = line.chars().take(MAX_SHOWN_CHARS).collect();
     let shown = printable(&shown);
-    match line.len() < text.len() || line.chars().count() > SHOWN {
+    match line.len() < text.len() || line.chars().count() > MAX_SHOWN_CHARS {
         true => shown + " ...",
         false => shown,
     }

@@ -60,7 +60,7 @@ fn compare(text: &str, actual: u64, parse: impl Fn(&str) -> Option<u64>) -> Opti
 }
 
 /// Estimates the installed memory. `MemTotal` excludes memory that the kernel reserved: 62 GB of
-/// 64 GB. Rounds up in steps of 1/8 of the largest power of two within `total`.
+/// 64 GB. Rounds up to a multiple of 1/8 of the largest power of two up to `total`.
 fn installed_memory(total: u64) -> u64 {
     let step = 1 << total.checked_ilog2().unwrap_or(0).saturating_sub(3);
     total.checked_next_multiple_of(step).unwrap_or(total)
