@@ -18,10 +18,10 @@ use crate::listing::who::{Kind, Object, Snapshot};
 use pages::PageId;
 
 /// Maximum number of scans while the pools keep changing. The last is reported as inconsistent.
-const TRIES: usize = 5;
+const MAX_SCANS: usize = 5;
 
 /// Device and inode number.
-type Key = (u64, u64);
+type FileKey = (u64, u64);
 
 /// A scan in progress.
 #[derive(Debug)]
@@ -29,11 +29,11 @@ struct Scan<'r> {
     root: &'r Root,
     sizes: BTreeSet<u64>,
     seen: Snapshot,
-    objects: BTreeMap<Key, Object>,
+    objects: BTreeMap<FileKey, Object>,
     /// Private pages found so far: a page that processes share since a fork counts once.
-    private: BTreeSet<PageId>,
+    private_pages: BTreeSet<PageId>,
     /// Private mappings found so far. The first process owns the reservation.
-    owners: BTreeSet<(Key, u64)>,
+    private_mappings: BTreeSet<(FileKey, u64)>,
     /// Whether a device is a hugetlbfs, as far as known. Lazily unmounted ones are
     /// in no mount table.
     devices: BTreeMap<u64, bool>,
@@ -56,12 +56,12 @@ pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
     }
     let mut tries = 1;
     loop {
-        let mut seen = Scan::new(root, &before).all();
+        let mut seen = Scan::new(root, &before).scan_all();
         let after = pools()?;
         if after == before {
             return Ok(seen);
         }
-        if tries == TRIES {
+        if tries == MAX_SCANS {
             seen.unread.push(String::from(
                 "changes in the pools during the scan, so the sums may not match",
             ));
@@ -82,30 +82,30 @@ impl<'r> Scan<'r> {
                 ..Snapshot::default()
             },
             objects: BTreeMap::new(),
-            private: BTreeSet::new(),
-            owners: BTreeSet::new(),
+            private_pages: BTreeSet::new(),
+            private_mappings: BTreeSet::new(),
             devices: BTreeMap::new(),
             points: BTreeSet::new(),
             namespaces: BTreeSet::new(),
         }
     }
 
-    fn all(mut self) -> Snapshot {
-        self.mounts();
-        self.processes();
-        self.segments();
+    fn scan_all(mut self) -> Snapshot {
+        self.scan_mounts();
+        self.scan_processes();
+        self.scan_segments();
         self.seen.objects = self.objects.into_values().collect();
         self.seen.processes.retain(|it| it.pages + it.reserved > 0);
         self.seen
     }
 
-    /// Returns the page size if it has a pool.
-    fn size(&self, bytes: u64) -> Option<PageSize> {
+    /// Returns the page size if there is a pool of it.
+    fn pool_size(&self, bytes: u64) -> Option<PageSize> {
         PageSize::new(bytes).filter(|_| self.sizes.contains(&bytes))
     }
 
     /// Returns the file with this key. Adds it if it is new.
-    fn object(&mut self, key: Key, size: PageSize, kind: Kind, stat: Stat) -> &mut Object {
+    fn object(&mut self, key: FileKey, size: PageSize, kind: Kind, stat: Stat) -> &mut Object {
         self.objects.entry(key).or_insert_with(|| Object {
             kind,
             size,
@@ -116,7 +116,7 @@ impl<'r> Scan<'r> {
         })
     }
 
-    fn unread(&mut self, why: String) {
+    fn add_unread(&mut self, why: String) {
         if !self.seen.unread.contains(&why) {
             self.seen.unread.push(why);
         }

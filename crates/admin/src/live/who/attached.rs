@@ -8,19 +8,19 @@ use nix::errno::Errno;
 
 /// The segment, detached on drop.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct AttachedSegment {
     address: *mut libc::c_void,
 }
 
-impl Attached {
+impl AttachedSegment {
     /// Attaches a segment read-only, without touching its pages.
-    pub(super) fn new(id: u64) -> io::Result<Attached> {
+    pub(super) fn new(id: u64) -> io::Result<AttachedSegment> {
         let id = libc::c_int::try_from(id).map_err(io::Error::other)?;
         // SAFETY: the kernel chooses an unused address range.
         let address = unsafe { libc::shmat(id, std::ptr::null(), libc::SHM_RDONLY) };
         match address.addr() {
             usize::MAX => Err(Errno::last().into()),
-            _ => Ok(Attached { address }),
+            _ => Ok(AttachedSegment { address }),
         }
     }
 
@@ -41,7 +41,7 @@ impl Attached {
     }
 }
 
-impl Drop for Attached {
+impl Drop for AttachedSegment {
     fn drop(&mut self) {
         // SAFETY: `address` comes from `shmat`, and nobody has a reference into the segment.
         let _ = unsafe { libc::shmdt(self.address) };

@@ -43,10 +43,10 @@ fn list(top: &Path, device: u64) -> Listed {
 
 impl Scan<'_> {
     /// Adds all files of all mounts. Remembers the devices of other mounts.
-    pub(super) fn mounts(&mut self) {
+    pub(super) fn scan_mounts(&mut self) {
         for mount in mount::read(self.root).unwrap_or_default() {
             if mount.is_hugetlbfs() {
-                self.walk(mount);
+                self.walk_mount(mount);
             } else {
                 self.devices
                     .extend(mount.device.map(|device| (device, false)));
@@ -54,26 +54,26 @@ impl Scan<'_> {
         }
     }
 
-    fn walk(&mut self, mount: Mount) {
+    fn walk_mount(&mut self, mount: Mount) {
         let point = mount.point;
         let top = fs::metadata(&point).ok().map(|top| top.dev());
         let Some(device) = mount.device.or(top) else {
-            return self.unread(format!("the files on {}", point.display()));
+            return self.add_unread(format!("the files on {}", point.display()));
         };
         self.devices.insert(device, true);
         self.points.insert(point.clone());
         if top != Some(device) {
-            return self.unread(format!(
+            return self.add_unread(format!(
                 "the files on {}, which is covered by another mount",
                 point.display()
             ));
         }
         let listed = list(&point, device);
         for why in listed.unread {
-            self.unread(why);
+            self.add_unread(why);
         }
         for (path, found) in listed.files {
-            let Some(size) = self.size(found.blksize()).filter(|_| found.is_file()) else {
+            let Some(size) = self.pool_size(found.blksize()).filter(|_| found.is_file()) else {
                 continue;
             };
             let kind = Kind::File(path.to_string_lossy().into_owned());

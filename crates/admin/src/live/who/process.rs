@@ -13,18 +13,18 @@ use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
 use super::pages::{PresentPage, present_pages};
-use super::{Key, Scan, Stat};
+use super::{FileKey, Scan, Stat};
 use crate::listing::who::{Kind, Private};
 
 impl Scan<'_> {
-    pub(super) fn processes(&mut self) {
+    pub(super) fn scan_processes(&mut self) {
         let names = match self.root.list(&KPath::from("/proc")) {
             Ok(names) => names,
-            Err(error) => return self.unread(error.to_string()),
+            Err(error) => return self.add_unread(error.to_string()),
         };
         if let Some(option) = hidepid::hidden_by(self.root) {
             self.seen.incomplete = true;
-            self.unread(format!(
+            self.add_unread(format!(
                 "processes of other users: /proc is mounted with {option}; run this as root \
                  or with CAP_SYS_ADMIN and CAP_SYS_PTRACE"
             ));
@@ -34,15 +34,15 @@ impl Scan<'_> {
         // Parents own the reservations, and mostly have lower pids than their children.
         numbers.sort_unstable();
         for pid in numbers.into_iter().filter_map(Pid::new) {
-            if !self.process(pid) {
-                self.hidden(pid);
+            if !self.scan_process(pid) {
+                self.report_hidden(pid);
             }
         }
     }
 
     /// Reports an unreadable process if it has huge pages. The status of an ended
     /// process lacks `HugetlbPages`.
-    fn hidden(&mut self, pid: Pid) {
+    fn report_hidden(&mut self, pid: Pid) {
         let status = self.root.read(&pid.path("status")).unwrap_or_default();
         let field = |name: &[u8]| keyed::value(&status, name).map(String::from_utf8_lossy);
         let Some(pages) = field(b"HugetlbPages:") else {
@@ -53,14 +53,14 @@ impl Scan<'_> {
         }
         let name = field(b"Name:").unwrap_or_default();
         self.seen.incomplete = true;
-        self.unread(format!(
+        self.add_unread(format!(
             "process {pid} ({name}), which has {pages} of huge pages; run this as root or with \
              CAP_SYS_ADMIN and CAP_SYS_PTRACE"
         ));
     }
 
     /// Scans a process. Returns false without permission to read it.
-    fn process(&mut self, pid: Pid) -> bool {
+    fn scan_process(&mut self, pid: Pid) -> bool {
         let may_be = match self.root.read_opt(&pid.path("maps")) {
             Ok(Some(maps)) => maps
                 .split(|byte| *byte == b'\n')
@@ -83,18 +83,18 @@ impl Scan<'_> {
                 if !is_huge {
                     continue;
                 }
-                if let Some(size) = self.size(record.kernel_page_size) {
-                    self.mapping(pid, size, &record, pagemap.as_ref());
+                if let Some(size) = self.pool_size(record.kernel_page_size) {
+                    self.add_mapping(pid, size, &record, pagemap.as_ref());
                 }
             }
         }
         self.add_points(pid);
-        self.descriptors(pid);
+        self.add_descriptors(pid);
         true
     }
 
-    /// Adds the mount points of another mount namespace, such as a container's: its processes' open
-    /// files are named by them.
+    /// Adds the mount points of the process's mount namespace, such as a container's: the links of
+    /// its open files begin with them.
     fn add_points(&mut self, pid: Pid) {
         let namespace = fs::read_link(self.root.host_path(pid.path("ns/mnt").as_str()));
         if namespace.is_ok_and(|namespace| self.namespaces.insert(namespace)) {
@@ -105,7 +105,7 @@ impl Scan<'_> {
         }
     }
 
-    fn mapping(
+    fn add_mapping(
         &mut self,
         pid: Pid,
         size: PageSize,
@@ -120,11 +120,11 @@ impl Scan<'_> {
         let own = present.iter().filter(|it| !it.file_backed).count() as u64;
         if record.shared || own < present.len() as u64 {
             // Without permission to stat the file, count the mapped pages.
-            let least = Stat {
+            let mapped = Stat {
                 allocated: (present.len() as u64 - own) * size.get(),
                 length: record.mapped(),
             };
-            let stat = stat.as_ref().map_or(least, Stat::of);
+            let stat = stat.as_ref().map_or(mapped, Stat::of);
             let object = self.object(key, size, kind(record), stat);
             object.users.insert(pid.get());
             if record.shared && !record.has_flag(b"nr") {
@@ -135,23 +135,25 @@ impl Scan<'_> {
             }
         }
         if !record.shared {
-            self.private(pid, size, record, key, &present);
+            self.add_private(pid, size, record, key, &present);
         }
     }
 
-    fn private(
+    fn add_private(
         &mut self,
         pid: Pid,
         size: PageSize,
         record: &Record<'_>,
-        key: Key,
+        key: FileKey,
         present: &[PresentPage],
     ) {
         let own = || present.iter().filter(|it| !it.file_backed).map(|it| it.id);
-        let fresh = own().filter(|page| self.private.insert(*page)).count() as u64;
+        let fresh = own()
+            .filter(|page| self.private_pages.insert(*page))
+            .count() as u64;
         let length = record.mapped() / size.get();
         // A forked child inherits no reservation.
-        let is_first = self.owners.insert((key, record.start));
+        let is_first = self.private_mappings.insert((key, record.start));
         let reserved = match is_first && !record.has_flag(b"nr") {
             true => length.saturating_sub(own().count() as u64),
             false => 0,
@@ -193,8 +195,8 @@ impl Scan<'_> {
         name.ends_with(b" (deleted)") || self.points.iter().any(|point| link.starts_with(point))
     }
 
-    /// Scans open files that have no name or are on a hugetlbfs mount.
-    fn descriptors(&mut self, pid: Pid) {
+    /// Adds open hugetlbfs files that are deleted or below a mount point.
+    fn add_descriptors(&mut self, pid: Pid) {
         let dir = pid.path("fd");
         for name in self.root.list(&dir).unwrap_or_default() {
             let path = self.root.host_path(dir.as_str()).join(name);
@@ -208,7 +210,7 @@ impl Scan<'_> {
                 continue;
             };
             let is_huge = || statfs(&path).is_ok_and(|fs| fs.filesystem_type() == HUGETLBFS_MAGIC);
-            let size = self.size(found.blksize());
+            let size = self.pool_size(found.blksize());
             let Some(size) = size.filter(|_| found.is_file() && is_huge()) else {
                 continue;
             };

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use hugetools_model::KPath;
 use nix::errno::Errno;
 
-use super::attached::Attached;
+use super::attached::AttachedSegment;
 use super::{Scan, Stat};
 use crate::listing::who::Kind;
 
@@ -18,7 +18,7 @@ use crate::listing::who::Kind;
 struct Line {
     id: u64,
     size: u64,
-    attached: u64,
+    attach_count: u64,
 }
 
 impl Line {
@@ -28,17 +28,17 @@ impl Line {
         Some(Line {
             id: words.get(1)?.parse().ok()?,
             size: words.get(3)?.parse().ok()?,
-            attached: words.get(6)?.parse().ok()?,
+            attach_count: words.get(6)?.parse().ok()?,
         })
     }
 }
 
 impl Scan<'_> {
     /// Adds the segments. Those found in processes only get their attach count.
-    pub(super) fn segments(&mut self) {
+    pub(super) fn scan_segments(&mut self) {
         let table = match self.root.read_opt(&KPath::from("/proc/sysvipc/shm")) {
             Ok(table) => table.unwrap_or_default(),
-            Err(error) => return self.unread(error.to_string()),
+            Err(error) => return self.add_unread(error.to_string()),
         };
         let table = String::from_utf8_lossy(&table).into_owned();
         for line in table.lines().filter_map(Line::parse) {
@@ -50,15 +50,15 @@ impl Scan<'_> {
                     _ => None,
                 });
             match known {
-                Some(attached) => *attached = line.attached,
-                None => self.attach(&line),
+                Some(attached) => *attached = line.attach_count,
+                None => self.add_unattached(&line),
             }
         }
     }
 
     /// Adds a segment that no visible process has attached.
-    fn attach(&mut self, line: &Line) {
-        let attached = match Attached::new(line.id) {
+    fn add_unattached(&mut self, line: &Line) {
+        let attached = match AttachedSegment::new(line.id) {
             Ok(attached) => attached,
             Err(error) => {
                 let why = match error.raw_os_error().map(Errno::from_raw) {
@@ -67,7 +67,7 @@ impl Scan<'_> {
                     Some(Errno::EACCES) => "run this as its owner or as root".to_owned(),
                     _ => error.to_string(),
                 };
-                return self.unread(format!("shared memory segment {}; {why}", line.id));
+                return self.add_unread(format!("shared memory segment {}; {why}", line.id));
             }
         };
         let Some((file, length)) = attached.map_file(self.root) else {
@@ -78,15 +78,15 @@ impl Scan<'_> {
             return;
         }
         let Ok(found) = fs::metadata(self.root.host_path(file.as_str())) else {
-            return self.unread(format!(
+            return self.add_unread(format!(
                 "shared memory segment {}; run this as root or with CAP_SYS_ADMIN",
                 line.id
             ));
         };
-        let Some(size) = self.size(found.blksize()) else {
+        let Some(size) = self.pool_size(found.blksize()) else {
             return;
         };
-        let kind = Kind::Segment(line.id, line.attached);
+        let kind = Kind::Segment(line.id, line.attach_count);
         let object = self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
         object
             .reserved_indexes
