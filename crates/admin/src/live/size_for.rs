@@ -37,9 +37,8 @@ pub fn size_for(
 const HEAP_UNKNOWN: &str =
     "The heap is not included: start the program, then run hugeadm --size-for PID.";
 
-/// Sums up resident private memory, and whole mappings if they are shared or reserved in a pool,
-/// because the kernel reserves them whole. Private mappings smaller than a huge page are assumed to
-/// share pages, as in a heap.
+/// Counts resident private memory, but shared and reserved mappings whole, as the kernel reserves
+/// them. Private mappings below a huge page are added up, as if they shared huge pages.
 fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
     let smaps = process::read_smaps(root, pid).map_err(|error| match error.errno() {
         Some(libc::ENOENT | libc::ESRCH) => {
@@ -86,7 +85,7 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
     Ok(parts)
 }
 
-/// Whether huge pages can hold the memory: not that of files, stacks and the kernel's mappings.
+/// Whether huge pages can hold the mapping. They can't hold files, stacks or kernel mappings.
 fn may_be_huge(record: &Record<'_>) -> bool {
     let begins = |names: &[&str]| {
         names
