@@ -99,9 +99,9 @@ pub struct Write {
     pub kind: NumberKind,
 }
 
-/// Returns the file with the surplus pages that reading a file of a pool includes, if any. A live
-/// kernel takes persistent pages in `nr_hugepages` and `nr_hugepages_mempolicy` below `/sys`, but
-/// returns persistent plus surplus pages.
+/// Returns the file of the surplus pages that a read of `path` includes, if any. A live kernel
+/// takes persistent pages in `nr_hugepages` and `nr_hugepages_mempolicy` below `/sys`, but returns
+/// persistent plus surplus pages.
 pub(crate) fn included_surplus(path: &KPath) -> Option<KPath> {
     let text = path.as_str();
     let is_sum = text.starts_with("/sys/") && text.contains("/nr_hugepages");

@@ -36,13 +36,13 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         plan.tasks.push(Task::new(&group.option, vec![step]));
     }
     if let Some(group) = &request.userfaultfd_group {
-        let step = give_device(machine, group.gid);
+        let step = give_userfaultfd(machine, group.gid);
         plan.tasks.push(Task::new(&group.option, vec![step]));
     }
 }
 
 /// Gives /dev/userfaultfd to a group.
-fn give_device(machine: &Machine, gid: u32) -> Step {
+fn give_userfaultfd(machine: &Machine, gid: u32) -> Step {
     match machine.userfault.device {
         true => Step::SetOwner(SetOwner {
             point: userfault::DEVICE.into(),

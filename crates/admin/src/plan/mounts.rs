@@ -16,7 +16,7 @@ use crate::args::Mounts;
 use crate::request::{MOUNTS_DIR, MountSet, NewMounts, Request};
 use crate::step::{MakeDir, Mount, Owner, SetOwner, Step};
 
-/// Everybody may search the directories that no set of mounts owns.
+/// Owner of directories above the sets of mounts: everybody may search them.
 pub(super) const BASE_OWNER: Owner = Owner {
     uid: 0,
     gid: 0,
@@ -25,7 +25,7 @@ pub(super) const BASE_OWNER: Owner = Owner {
 
 impl MountSet {
     /// Returns the directory for sets of this kind, and the set's own subdirectory, if any.
-    fn places(&self) -> (PathBuf, Option<PathBuf>) {
+    fn directories(&self) -> (PathBuf, Option<PathBuf>) {
         let base = PathBuf::from(MOUNTS_DIR);
         let (kind, name) = match self {
             MountSet::Root => return (base, None),
@@ -58,7 +58,7 @@ pub(super) fn plan(machine: &Machine, mounts: &[mount::Mount], new: &NewMounts) 
         set,
         limits,
     } = new;
-    let (base, own) = set.places();
+    let (base, own) = set.directories();
     let owner = set.owner(limits);
     let mut pools: Vec<&Pool> = machine.pools.iter().collect();
     pools.sort_by_key(|pool| !pool.default);
@@ -125,7 +125,7 @@ fn mount(
         Some(other) if other != size => Some(format!(
             "a hugetlbfs with pages of {other} is mounted there"
         )),
-        _ => other_limits(found, limits, size),
+        _ => limit_difference(found, limits, size),
     };
     match why {
         None => vec![Step::SetOwner(SetOwner { point, owner })],
@@ -139,7 +139,7 @@ fn mount(
 
 /// Describes the first limit in which an existing mount differs. Limits cannot be changed
 /// without unmounting.
-fn other_limits(found: &mount::Mount, limits: &Mounts, size: PageSize) -> Option<String> {
+fn limit_difference(found: &mount::Mount, limits: &Mounts, size: PageSize) -> Option<String> {
     // `size=0` is a mount without any space.
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;

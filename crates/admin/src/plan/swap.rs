@@ -19,21 +19,32 @@ const SWAP_OWNER: Owner = Owner {
 };
 
 /// Tasks to run before and after a pool grows.
-type Around = (Vec<Task>, Vec<Task>);
+type TasksAround = (Vec<Task>, Vec<Task>);
 
 /// Returns the tasks around the growth of a pool. `number` numbers the next permanent swap file.
-pub(super) fn around(machine: &Machine, growth: &Pools, pool: &Pool, number: &mut u64) -> Around {
+pub(super) fn around(
+    machine: &Machine,
+    growth: &Pools,
+    pool: &Pool,
+    number: &mut u64,
+) -> TasksAround {
     let mut around = (Vec::new(), Vec::new());
     if let Some(pages @ 1..) = growth.add_temp_swap {
-        temporary(&mut around, pages, growth, pool.size, number);
+        add_temp_swap(&mut around, pages, growth, pool.size, number);
     }
     if growth.add_ramdisk_swap {
-        disks(&mut around, machine, growth, pool.size);
+        add_ram_disks(&mut around, machine, growth, pool.size);
     }
     around
 }
 
-fn temporary(around: &mut Around, pages: u64, growth: &Pools, size: PageSize, number: &mut u64) {
+fn add_temp_swap(
+    around: &mut TasksAround,
+    pages: u64,
+    growth: &Pools,
+    size: PageSize,
+    number: &mut u64,
+) {
     let option = format!("--add-temp-swap={pages}");
     let path = match growth.persist {
         false => PathBuf::from(TEMP_SWAP),
@@ -45,7 +56,7 @@ fn temporary(around: &mut Around, pages: u64, growth: &Pools, size: PageSize, nu
         directory(path.parent().unwrap_or(Path::new(SWAP_DIR)), SWAP_OWNER),
     ];
     let size = Some(Bytes::new(size.get().saturating_mul(pages)));
-    add(around, &option, steps, Swap { path, size }, growth.persist);
+    add_swap(around, &option, steps, Swap { path, size }, growth.persist);
 }
 
 fn directory(path: &Path, owner: Owner) -> Step {
@@ -56,7 +67,7 @@ fn directory(path: &Path, owner: Owner) -> Step {
     })
 }
 
-fn disks(around: &mut Around, machine: &Machine, growth: &Pools, size: PageSize) {
+fn add_ram_disks(around: &mut TasksAround, machine: &Machine, growth: &Pools, size: PageSize) {
     let option = "--add-ramdisk-swap";
     let disks = ram_disks(machine, size);
     if disks.is_empty() {
@@ -67,12 +78,12 @@ fn disks(around: &mut Around, machine: &Machine, growth: &Pools, size: PageSize)
             path: disk.path.clone(),
             size: None,
         };
-        add(around, option, Vec::new(), swap, growth.persist);
+        add_swap(around, option, Vec::new(), swap, growth.persist);
     }
 }
 
 /// Adds a task that enables swap, and one that removes it unless it stays.
-fn add(around: &mut Around, option: &str, mut steps: Vec<Step>, swap: Swap, stays: bool) {
+fn add_swap(around: &mut TasksAround, option: &str, mut steps: Vec<Step>, swap: Swap, stays: bool) {
     steps.push(Step::SwapOn(swap.clone()));
     around.0.push(Task::new(option, steps));
     if !stays {

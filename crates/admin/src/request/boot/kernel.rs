@@ -9,8 +9,8 @@ use hugetools_model::{Machine, PageCount, PageSize};
 
 use crate::request::{Place, PoolChange};
 
-/// Returns the step left to the administrator, unless the kernel has the parameters for the
-/// gigantic pages of these pools.
+/// Advises the administrator to add the parameters for gigantic pages of these pools; `None` if
+/// the kernel has them.
 pub fn advice(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
     let parameters = parameters(machine, pools)?;
     let mut words = parameters.split(' ');
@@ -40,12 +40,12 @@ fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// Whether pages are larger than those of THP; without THP, whether they lack overcommit.
+/// Whether pages exceed the PMD size; without THP, whether their pool lacks overcommit.
 pub(crate) fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
-    let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+    let pmd_size = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
     let pool = machine.pool(size);
     let lacks_overcommit = pool.is_some_and(|pool| pool.overcommit.is_none());
-    transparent.map_or(lacks_overcommit, |usual| size > usual)
+    pmd_size.map_or(lacks_overcommit, |pmd_size| size > pmd_size)
 }
 
 /// Returns the value of `hugepages=`, by node if a change names nodes.
