@@ -6,7 +6,7 @@ use crate::result::Value;
 use crate::settings::Settings;
 
 /// Returns the load average of the last minute if other programs use the CPUs.
-pub(crate) fn load(root: &Root) -> Option<f64> {
+pub(crate) fn busy_load(root: &Root) -> Option<f64> {
     let text = root.read(&KPath::from("/proc/loadavg")).ok()?;
     let text = String::from_utf8(text).ok()?;
     let load = text.split_whitespace().next()?.parse().ok();

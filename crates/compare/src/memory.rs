@@ -4,7 +4,7 @@ use hugetools_model::process::Pid;
 use hugetools_model::{Root, keyed};
 
 /// Fields of `smaps_rollup` that count memory on huge pages.
-const HUGE: [&[u8]; 5] = [
+const HUGE_FIELDS: [&[u8]; 5] = [
     b"AnonHugePages:",
     b"ShmemPmdMapped:",
     b"FilePmdMapped:",
@@ -84,6 +84,6 @@ fn process_memory(root: &Root, pid: Pid) -> Option<Memory> {
         shared_pool,
         tables: bytes(&status, b"VmPTE:"),
         resident: bytes(&rollup, b"Rss:") + own_pool + shared_pool,
-        huge: sum(&HUGE),
+        huge: sum(&HUGE_FIELDS),
     })
 }

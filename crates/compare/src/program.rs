@@ -17,7 +17,7 @@ use crate::sys::{self, Usage};
 use crate::way::Way;
 
 /// Sampling interval of the program's memory.
-const PERIOD: Duration = Duration::from_millis(4);
+const SAMPLE_PERIOD: Duration = Duration::from_millis(4);
 
 /// The measurements of a run.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +47,7 @@ pub struct Failed {
 }
 
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct RunningProgram {
     pub(crate) pid: u32,
     began: Instant,
     output: Option<File>,
@@ -55,9 +55,9 @@ pub(crate) struct Started {
     pub(crate) status: Option<ExitStatus>,
 }
 
-impl Started {
+impl RunningProgram {
     /// Starts a command; with `keep`, keeps its standard output.
-    pub(crate) fn new(mut command: Command, keep: bool) -> io::Result<Started> {
+    pub(crate) fn new(mut command: Command, keep: bool) -> io::Result<RunningProgram> {
         let output = keep.then(buffer).transpose()?;
         let errors = buffer()?;
         let stdout = match &output {
@@ -70,7 +70,7 @@ impl Started {
             .stderr(errors.try_clone()?);
         let began = Instant::now();
         let child = command.spawn()?;
-        Ok(Started {
+        Ok(RunningProgram {
             pid: child.id(),
             began,
             output,
@@ -79,8 +79,8 @@ impl Started {
         })
     }
 
-    /// Waits for its end, and ends it if the user interrupts. Meanwhile, samples the memory of
-    /// process `sampled`.
+    /// Waits for the program, and sends it SIGTERM if the user interrupts. Meanwhile, samples the
+    /// memory of process `sampled`.
     pub(crate) fn finish(&mut self, sampled: Option<(&Root, u32)>) -> io::Result<Run> {
         let mut memory = Memory::default();
         let mut is_ending = false;
@@ -96,7 +96,7 @@ impl Started {
             if let Some((root, pid)) = sampled {
                 memory.sample(root, pid);
             }
-            sleep(PERIOD);
+            sleep(SAMPLE_PERIOD);
         };
         Ok(Run {
             seconds: self.began.elapsed().as_secs_f64(),
@@ -107,20 +107,20 @@ impl Started {
         })
     }
 
-    /// Sends it a signal. That fails if the program has changed its user.
+    /// Sends a signal. Ignores errors: the program may have changed its user.
     pub(crate) fn kill(&self, signal: Signal) {
         let pid = libc::pid_t::try_from(self.pid);
         let _ = pid.map(|pid| kill(Pid::from_raw(pid), signal));
     }
 
-    /// Returns its standard output so far.
+    /// Returns the standard output so far.
     pub(crate) fn output(&self) -> io::Result<Vec<u8>> {
         self.output
             .as_ref()
             .map_or_else(|| Ok(Vec::new()), contents)
     }
 
-    /// Returns its standard error so far.
+    /// Returns the standard error so far.
     pub(crate) fn errors(&self) -> io::Result<String> {
         contents(&self.errors).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }

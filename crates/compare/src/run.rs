@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 
 use hugetools_model::Root;
 
-use crate::program::{Failed, Run, Started, failed};
+use crate::program::{Failed, Run, RunningProgram, failed};
 use crate::server;
 use crate::settings::Settings;
 use crate::way::Way;
@@ -68,7 +68,7 @@ impl<'a> Runner<'a> {
         if let Some(why) = server.as_ref().and_then(server::obstacle) {
             return Err(failed(way, 125, why, String::new()));
         }
-        let program = Started::new(way.command(&self.settings.command), keep);
+        let program = RunningProgram::new(way.command(&self.settings.command), keep);
         let mut program = program.map_err(|error| not_started(way, &error))?;
         let sampled = warm_up.then_some((self.root, program.pid));
         let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
@@ -80,7 +80,12 @@ impl<'a> Runner<'a> {
         let status = program.status.unwrap_or_default();
         if server.is_none() && !status.success() {
             let printed = String::from_utf8_lossy(&run.output).into_owned() + &errors;
-            return Err(failed(way, code(status), status.to_string(), printed));
+            return Err(failed(
+                way,
+                shell_status(status),
+                status.to_string(),
+                printed,
+            ));
         }
         run.warning = warning(&errors).filter(|_| warm_up);
         Ok(run)
@@ -105,7 +110,7 @@ fn not_started(way: &Way, error: &io::Error) -> Failed {
 }
 
 /// Returns the exit status as a shell reports it.
-fn code(status: ExitStatus) -> u8 {
+fn shell_status(status: ExitStatus) -> u8 {
     let number = status.code().or(status.signal().map(|signal| 128 + signal));
     number
         .and_then(|number| u8::try_from(number).ok())

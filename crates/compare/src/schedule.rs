@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hugetools_model::Root;
 
-use crate::doubt::{doubts, load};
+use crate::doubt::{busy_load, doubts};
 use crate::program::{Failed, Run};
 use crate::result::{Comparison, Progress, Value, WayResult};
 use crate::run::Runner;
@@ -25,7 +25,7 @@ pub fn compare(
 ) -> Result<Comparison, Failed> {
     sys::catch_interrupts();
     let mut runner = Runner::new(settings, root);
-    let load = load(root);
+    let load = busy_load(root);
     let value = Value::choose(settings, load.is_some());
     let mut ways = warm_up(&mut runner, &settings.ways)?;
     let began = Instant::now();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hugetools_model::Root;
 use nix::sys::signal::Signal;
 
-use crate::program::{Failed, Run, Started, failed};
+use crate::program::{Failed, Run, RunningProgram, failed};
 use crate::settings::{Ready, Server};
 use crate::sys;
 use crate::way::Way;
@@ -24,7 +24,7 @@ const PERIOD: Duration = Duration::from_millis(10);
 /// driver's; CPU time, faults and memory are the server's.
 pub(crate) fn drive(
     server: &Server,
-    program: &mut Started,
+    program: &mut RunningProgram,
     sampled: Option<(&Root, u32)>,
     way: &Way,
 ) -> Result<Run, Failed> {
@@ -35,7 +35,7 @@ pub(crate) fn drive(
         Err(error) => Err(internal(error)),
     };
     let (usage, failure) = stop(program).map_err(internal)?;
-    let printed = |program: &Started| -> String {
+    let printed = |program: &RunningProgram| -> String {
         let output = program.output().unwrap_or_default();
         String::from_utf8_lossy(&output).into_owned() + &program.errors().unwrap_or_default()
     };
@@ -62,7 +62,7 @@ pub(crate) fn obstacle(server: &Server) -> Option<String> {
 }
 
 /// Waits until the server is ready. Returns the reason if it doesn't become ready.
-fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option<String>> {
+fn wait_until_ready(server: &Server, program: &mut RunningProgram) -> io::Result<Option<String>> {
     let began = Instant::now();
     while began.elapsed() < TIMEOUT && !sys::is_interrupted() {
         let is_ready = match &server.ready {
@@ -98,7 +98,7 @@ fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option
 fn driver(server: &Server, sampled: Option<(&Root, u32)>) -> io::Result<(Run, Option<String>)> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(&server.driver);
-    let mut driver = Started::new(command, true)?;
+    let mut driver = RunningProgram::new(command, true)?;
     let mut run = driver.finish(sampled)?;
     run.output.extend(driver.errors()?.into_bytes());
     let status = driver.status.unwrap_or_default();
@@ -111,7 +111,7 @@ fn driver(server: &Server, sampled: Option<(&Root, u32)>) -> io::Result<(Run, Op
 ///
 /// # Errors
 /// The server still runs after both timeouts.
-fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
+fn stop(program: &mut RunningProgram) -> io::Result<(sys::Usage, Option<String>)> {
     if program.status.is_some() {
         return Ok((sys::Usage::default(), None));
     }

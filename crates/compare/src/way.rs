@@ -12,8 +12,8 @@ const HUGECTL: &str = "/proc/self/exe";
 /// decides the result.
 const PADDING: &str = "HUGETLB_COMPARE_PADDING";
 
-/// Ways that are options of hugectl.
-const OPTIONS: [(&str, &[&str]); 5] = [
+/// Names of ways, and their options of hugectl.
+const OPTION_WAYS: [(&str, &[&str]); 5] = [
     ("thp", &["--thp"]),
     ("heap", &["--heap"]),
     ("text", &["--text"]),
@@ -70,7 +70,7 @@ impl Way {
                 return Ok(Way::options(word, options));
             }
         }
-        if let Some((name, options)) = OPTIONS.iter().find(|(name, _)| *name == word) {
+        if let Some((name, options)) = OPTION_WAYS.iter().find(|(name, _)| *name == word) {
             let options = options.iter().map(OsString::from).collect();
             return Ok(Way::options(name, options));
         }
@@ -126,7 +126,7 @@ impl Way {
     }
 }
 
-/// Returns the segments among the options, each with a page size.
+/// Returns the segment options in `given`, each with this page size.
 fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
     let is_given = |segment: &&&str| {
         let option = format!("--{segment}");
