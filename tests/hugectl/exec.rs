@@ -262,10 +262,13 @@ fn a_set_user_id_hugectl_starts_nothing() {
     };
     let refused = run(&["-q", "--shm", "id", "-u"]);
     assert_eq!((refused.status, refused.out.as_str()), (125, ""));
-    assert!(refused.err.contains("start it with a copy"), "{refused:?}");
+    assert!(
+        refused.err.contains("start programs with a copy"),
+        "{refused:?}"
+    );
     let printed = run(&["-q", "--dry-run", "--shm", "id"]);
     assert_eq!(printed.status, 0, "{printed:?}");
-    // Its owner, root, gains no rights by it.
+    // Root owns the file, so it grants root nothing.
     assert_eq!(place.run(&["-q", "--shm", "id", "-u"]).out, "0\n");
 }
 
@@ -294,7 +297,7 @@ fn a_busy_program_is_not_started() {
     drop(open.unwrap());
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(126), "{err}");
-    for part in ["(ETXTBSY)", "start it once that is closed"] {
+    for part in ["(ETXTBSY)", "wait until it is closed"] {
         assert!(err.contains(part), "{err}");
     }
 }

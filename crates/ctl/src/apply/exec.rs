@@ -30,17 +30,17 @@ pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Failure {
         argv.splice(..1, [shell.clone(), path]);
         Err(errno) = execve(&shell, &argv, &env);
     }
-    refused(program, errno)
+    exec_failure(program, errno)
 }
 
-fn refused(program: &Program, errno: Errno) -> Failure {
+fn exec_failure(program: &Program, errno: Errno) -> Failure {
     let path = program.path.display();
     let why = describe_errno(errno as i32);
     let hint = program.exec_hint.as_ref().map(|hint| format!("; {hint}"));
     let next = match errno {
         Errno::ETXTBSY => {
-            "; some process has it open for writing: start it once that is closed, or put the new \
-             file in its place by a rename"
+            "; a process has it open for writing: wait until it is closed, or replace the file by \
+             a rename"
         }
         _ => "",
     };
