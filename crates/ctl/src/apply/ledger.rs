@@ -10,13 +10,13 @@ use crate::caller::Caller;
 use crate::caller::filter::Answer;
 use crate::files::places::places;
 
-/// The directory below ours, and the file in it.
+/// The directory below hugectl's own, and the file in it.
 const DIR: &str = "ledger";
 const NAME: &str = "launches";
 
 /// Returns this launch's place, with the kinds of messages that hugectl has printed. Returns `None`
-/// without a directory for the ledger, or if a filter kills for ftruncate(2), which the library
-/// calls: then a process may repeat a message or omit one.
+/// without a directory, or if a seccomp filter kills callers of ftruncate(2), such as the library.
+/// Without a place, processes may repeat or omit messages.
 pub(super) fn place(caller: &Caller, printed: u64) -> Option<Place> {
     if caller.filter.truncate == Answer::Kills {
         return None;

@@ -28,10 +28,10 @@ use crate::probe::coverage::page_cache::{
 use crate::sys::page_cache::Window;
 
 /// Timeout for the lock of another start, and for each read of the file.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Interval between attempts to take the lock.
-const INTERVAL: Duration = Duration::from_millis(10);
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared {
     let state = match open(text) {
@@ -106,7 +106,7 @@ impl Attempt<'_> {
         let window = |part| Window::new(file, part, self.text.size.get());
         let windows = self.text.parts.iter().map(window);
         let windows = windows.collect::<io::Result<Vec<_>>>()?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         windows
             .iter()
             .try_for_each(|window| window.touch(deadline))?;
@@ -159,7 +159,7 @@ fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
     let unwritten =
         |why: String| Why::Failed(format!("the record of attempts cannot be written ({why})"));
     let dir = first(&places(caller), open).map_err(unwritten)?;
-    remove_old(&dir);
+    remove_expired(&dir);
     let locked = lock_file(&dir.join(name));
     let locked =
         locked.map_err(|why| unwritten(format!("{}: {}", dir.display(), describe(&why))))?;
@@ -167,7 +167,7 @@ fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
     locked.ok_or_else(timeout)
 }
 
-/// Locks a file. Returns `None` if another process holds the lock for [`PATIENCE`]; the kernel
+/// Locks a file. Returns `None` if another process holds the lock for [`TIMEOUT`]; the kernel
 /// releases it when that process ends.
 fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
     let mut file = OpenOptions::new()
@@ -177,7 +177,7 @@ fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
         .mode(0o644)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => return Ok(Some(lock)),
@@ -187,12 +187,12 @@ fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
         if Instant::now() > deadline {
             return Ok(None);
         }
-        std::thread::sleep(INTERVAL);
+        std::thread::sleep(LOCK_INTERVAL);
     }
 }
 
 /// Removes the expired records of all files.
-fn remove_old(dir: &Path) {
+fn remove_expired(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry
             .metadata()
