@@ -143,7 +143,7 @@ fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     if run.starts() {
         rights::check(&root)?;
     }
-    caller.filter = Filter::look(&root)?;
+    caller.filter = Filter::probe(&root)?;
     // Writing beyond `ulimit -f` must fail with an error instead of SIGXFSZ.
     start_on(&root, run, caller, IgnoredSignals::begin())
 }
@@ -220,7 +220,7 @@ fn run_with_report(
     caller: &Caller,
     verbosity: u8,
 ) -> Result<u8, Failure> {
-    let role = match caller.filter.bars_waiting() {
+    let role = match caller.filter.call_that_kills_waiting() {
         Some(call) => Err(format!("a seccomp filter kills processes that call {call}")),
         None => wait::begin(to, messages),
     };

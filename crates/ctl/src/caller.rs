@@ -23,7 +23,7 @@ pub struct Caller {
     pub(crate) egid: u32,
     /// The executable of hugectl; `None` without `/proc`.
     pub(crate) exe: Option<PathBuf>,
-    /// Its seccomp filters, if [`Filter::look`] was called.
+    /// Its seccomp filters, if [`Filter::probe`] was called.
     pub filter: Filter,
 }
 

@@ -11,15 +11,15 @@ pub(crate) use crate::sys::filter::Answer;
 /// The file with this process's filters, groups and capabilities.
 pub(crate) const STATUS: &str = "/proc/self/status";
 
-/// The filters of this process, and their answers to some calls.
+/// The seccomp filters of this process, and their effect on some calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
     pub(crate) is_set: bool,
-    /// How many; 0 if unknown.
+    /// The number of filters; 0 if unknown.
     count: u32,
     mremap: Answer,
     pub(crate) madvise: Answer,
-    /// `mprotect(2)` with the right to execute.
+    /// `mprotect(2)` with PROT_EXEC.
     mprotect: Answer,
     pub(crate) policy: Answer,
     pub(crate) truncate: Answer,
@@ -28,7 +28,7 @@ pub struct Filter {
 
 impl Filter {
     /// Returns the filters of this process. If there are any, tries each call in a child.
-    pub fn look(root: &Root) -> Result<Filter, FileError> {
+    pub fn probe(root: &Root) -> Result<Filter, FileError> {
         if !root.is_live() || !is_active() {
             return Ok(Filter::default());
         }
@@ -46,15 +46,15 @@ impl Filter {
         })
     }
 
-    pub(crate) fn told(&self) -> env::Filter {
-        let is_barred = |answer| answer != Answer::Allowed;
+    pub(crate) fn to_env(&self) -> env::Filter {
+        let is_refused = |answer| answer != Answer::Allowed;
         env::Filter {
             count: self.count,
             refused: env::RefusedCalls {
-                mremap: is_barred(self.mremap),
-                madvise: is_barred(self.madvise),
-                mprotect_exec: is_barred(self.mprotect),
-                memfd_create: self.file_barred().is_some(),
+                mremap: is_refused(self.mremap),
+                madvise: is_refused(self.madvise),
+                mprotect_exec: is_refused(self.mprotect),
+                memfd_create: self.refused_file_call().is_some(),
             },
         }
     }
@@ -68,24 +68,27 @@ impl Filter {
     }
 
     /// Returns the first refused call that pool files need.
-    pub(crate) fn file_barred(&self) -> Option<&'static str> {
-        first(&self.file_calls(), |answer| answer != Answer::Allowed)
+    pub(crate) fn refused_file_call(&self) -> Option<&'static str> {
+        first_call(&self.file_calls(), |answer| answer != Answer::Allowed)
     }
 
     /// Returns the first refused call that a copy of data needs, or of text if `is_text`.
-    pub(crate) fn copy_barred(&self, is_text: bool) -> Option<&'static str> {
+    pub(crate) fn refused_copy_call(&self, is_text: bool) -> Option<&'static str> {
         let calls = [(self.mremap, "mremap"), (self.mprotect, "mprotect")];
         let needed = if is_text { &calls[..] } else { &calls[..1] };
-        first(needed, |answer| answer != Answer::Allowed)
+        first_call(needed, |answer| answer != Answer::Allowed)
     }
 
     /// Returns a call for which the filters would kill a hugectl that waits for a program.
-    pub fn bars_waiting(&self) -> Option<&'static str> {
-        first(&self.file_calls(), |answer| answer == Answer::Kills)
+    pub fn call_that_kills_waiting(&self) -> Option<&'static str> {
+        first_call(&self.file_calls(), |answer| answer == Answer::Kills)
     }
 }
 
-fn first(calls: &[(Answer, &'static str)], is_it: impl Fn(Answer) -> bool) -> Option<&'static str> {
+fn first_call(
+    calls: &[(Answer, &'static str)],
+    is_it: impl Fn(Answer) -> bool,
+) -> Option<&'static str> {
     let mut calls = calls.iter().filter(|(answer, _)| is_it(*answer));
     calls.next().map(|(_, name)| *name)
 }

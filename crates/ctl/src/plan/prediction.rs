@@ -176,15 +176,16 @@ impl Predictor<'_> {
         let is_of_file = Subject::of(segment).is_of_file();
         let by_libc = self.findings.decision.engine == Engine::Libc && segment == Segment::Heap;
         let copy_barred = match segment {
-            Segment::Text | Segment::Data => {
-                self.kernel().filter.copy_barred(segment == Segment::Text)
-            }
+            Segment::Text | Segment::Data => self
+                .kernel()
+                .filter
+                .refused_copy_call(segment == Segment::Text),
             _ => None,
         };
         let facts = Facts {
             pools: &self.pools(segment, pages, by_libc),
             pool_barred: match segment {
-                Segment::Text => self.kernel().filter.file_barred(),
+                Segment::Text => self.kernel().filter.refused_file_call(),
                 _ => copy_barred,
             },
             copy_barred,

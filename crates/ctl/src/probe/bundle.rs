@@ -32,7 +32,7 @@ impl<'a> Bundle<'a> {
 
 /// Whether `LD_PRELOAD` can carry the path: loaders split at blanks and colons, and replace
 /// `$ORIGIN`.
-pub(crate) fn carries(path: &Path) -> bool {
+pub(crate) fn ld_preload_can_carry(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     let is_special = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b':' | b'$');
     !bytes.iter().any(is_special)
@@ -63,7 +63,7 @@ pub(crate) fn first(
     let mut reasons = Vec::new();
     for place in places {
         let dir = place.dir();
-        let attempt = match carries(&dir) {
+        let attempt = match ld_preload_can_carry(&dir) {
             false => Err(io::Error::other("LD_PRELOAD cannot carry its name")),
             true => path_in(place),
         };

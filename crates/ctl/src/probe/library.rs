@@ -87,7 +87,7 @@ fn dirs_below(dir: &Path) -> impl Iterator<Item = PathBuf> {
 /// Returns the absolute path, if `LD_PRELOAD` can carry it.
 fn carried(dir: &Path, path: &Path) -> Result<PathBuf, Failure> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    match bundle::carries(&path) {
+    match bundle::ld_preload_can_carry(&path) {
         true => Ok(path),
         false => Err(wrong(
             dir,
@@ -108,7 +108,7 @@ pub(crate) fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     let mut paths = library_dirs(prefix).map(|dir| dir.join(name));
     paths.find(|path| {
         let is_private = |dir: &Path| dir.ends_with(PRIVATE);
-        bundle::carries(path)
+        bundle::ld_preload_can_carry(path)
             && path
                 .metadata()
                 .is_ok_and(|file| is_trusted(&file, exe, caller))

@@ -66,7 +66,7 @@ impl Predictor<'_> {
             let rungs = self.rungs_for(Segment::Data, pages, whole);
             self.take_and_record(Subject::DATA, rungs);
             (data, bss) = split(&self.taken_of(&rungs, part), inner);
-            if self.kernel().filter.copy_barred(false).is_some() {
+            if self.kernel().filter.refused_copy_call(false).is_some() {
                 let rest = whole.saturating_sub(inner);
                 let rungs = self.rungs_for(Segment::Bss, Pages::Thp, rest - rest % part.size.get());
                 bss = self.taken_of(&rungs, part);
