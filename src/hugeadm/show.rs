@@ -130,7 +130,7 @@ impl Run {
             machine: &machine,
             seen: &seen,
             groups: &cgroup::usage(&self.root, &sizes)?,
-            runs: &RUNS.map(|(run, file)| (run, live::written(&self.root, file))),
+            runs: &RUNS.map(|(run, file)| (run, live::modification_time(&self.root, file))),
         };
         let text = metrics::text(&sources);
         self.warn_unread(&seen.unread);

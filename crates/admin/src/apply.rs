@@ -1,4 +1,4 @@
-//! Runs a plan, or only reports it. All decisions are in the plan: each step reads the present
+//! Runs a plan, or only reports it. All decisions are in the plan: each step reads the current
 //! value, changes it if it differs, and reads it back.
 //!
 //! **Invariants.** A failed step skips steps of its own task only.
@@ -48,7 +48,7 @@ pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
 struct Run<'a> {
     root: &'a Root,
     effects: &'a mut dyn Effects,
-    /// Directories created by the present task.
+    /// Directories created by the current task.
     made: Vec<PathBuf>,
 }
 
@@ -75,7 +75,7 @@ impl Run<'_> {
             steps.push(report(step, outcome, self.root, self.effects.is_root()));
         }
         if failed {
-            self.take_back_dirs(&mut steps);
+            self.remove_made_dirs(&mut steps);
         }
         self.made.clear();
         TaskReport {
@@ -105,7 +105,7 @@ impl Run<'_> {
     }
 
     /// Removes the directories that a failed task created, unless they are in use.
-    fn take_back_dirs(&mut self, steps: &mut [StepReport]) {
+    fn remove_made_dirs(&mut self, steps: &mut [StepReport]) {
         for path in std::mem::take(&mut self.made).into_iter().rev() {
             if self.effects.remove_dir(&path).is_err() {
                 continue;

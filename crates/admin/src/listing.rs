@@ -122,7 +122,7 @@ pub fn mount_list(mounts: &[MountRow]) -> String {
     let Some(longest) = mounts.iter().map(|mount| mount.point.len()).max() else {
         return String::new();
     };
-    // Bytes, as in the classic table, even for multibyte characters.
+    // The width is in bytes, as in libhugetlbfs, even for multibyte characters.
     let width = longest.max(20);
     let mut table = format!("{:<width$} Options\n", "Mount Point");
     for MountRow { point, options, .. } in mounts {

@@ -188,7 +188,7 @@ impl Effects for Live {
 }
 
 /// Returns the modification time of a file; `None` if it can't be read.
-pub fn written(root: &Root, path: &str) -> Option<SystemTime> {
+pub fn modification_time(root: &Root, path: &str) -> Option<SystemTime> {
     let file = root.checked_path(path).ok()?;
     fs::metadata(file).ok()?.modified().ok()
 }

@@ -89,7 +89,7 @@ pub(super) fn select_word(select: &SelectWord, root: &Root) -> Result<Outcome, F
     if before == select.word {
         return Ok(Outcome::unchanged(before));
     }
-    root.write(&select.path, &written(select, root)?)?;
+    root.write(&select.path, &word_to_write(select, root)?)?;
     let got = now()?;
     match got == select.word {
         true => Ok(Outcome::changed(before, got)),
@@ -98,7 +98,7 @@ pub(super) fn select_word(select: &SelectWord, root: &Root) -> Result<Outcome, F
 }
 
 /// Returns the text to write: the word, or in a recorded tree the list with the word marked.
-fn written(select: &SelectWord, root: &Root) -> Result<String, FileError> {
+fn word_to_write(select: &SelectWord, root: &Root) -> Result<String, FileError> {
     let now = root.read(&select.path)?;
     let now = String::from_utf8_lossy(&now);
     if root.has_kernel() || !now.contains('[') {

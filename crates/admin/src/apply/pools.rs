@@ -79,8 +79,8 @@ struct Resize<'a> {
 }
 
 impl Resize<'_> {
-    /// Writes the number and returns the resulting number of pages. A signal ends the kernel's
-    /// search early; EINTR is therefore no error.
+    /// Writes the number and returns the resulting number of pages. EINTR is no error: a signal
+    /// ends the kernel's search early.
     fn attempt(&self, root: &Root) -> Result<u64, Failure> {
         match root.write(&self.write.path, &self.asked.to_string()) {
             Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),

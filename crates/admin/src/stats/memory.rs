@@ -71,8 +71,8 @@ fn order(seen: &Snapshot, size: PageSize) -> Option<usize> {
     usize::try_from(pages.checked_ilog2().filter(|_| is_whole)?).ok()
 }
 
-/// Sums up the zones of a node. Huge pages may use all of a zone but its low watermark and
-/// lowmem_reserve.
+/// Sums up the zones of a node. Huge pages may use a zone's free pages above its low
+/// watermark plus lowmem_reserve.
 fn of_node(seen: &Snapshot, row: &Memory) -> Option<Memory> {
     let order = order(seen, row.size)?;
     let of_node = |blocks: &&Blocks| blocks.node == row.node;

@@ -22,7 +22,7 @@ pub(super) struct Planned<'a> {
     /// `None` if this size has no overcommit.
     overcommit: Option<PageCount>,
     written: Written,
-    /// The wish of the present change.
+    /// The effort of the current change.
     pub(super) wish: Wish,
     notes: Vec<String>,
 }
@@ -97,9 +97,9 @@ impl<'a> Planned<'a> {
     pub(super) fn whole_minimum(&mut self, change: Change) -> Vec<Step> {
         let minimum = self.after(change, self.minimum, "the pool");
         let overcommit = self.overcommit_for(minimum);
-        let mut steps = self.raise(overcommit);
+        let mut steps = self.raise_overcommit(overcommit);
         steps.push(self.write_whole(minimum));
-        self.settle(minimum, overcommit, &mut steps);
+        self.finish(minimum, overcommit, &mut steps);
         steps
     }
 
@@ -139,10 +139,10 @@ impl<'a> Planned<'a> {
             writes.push(self.write_node(id, after > before, after));
         }
         let overcommit = self.overcommit_for(minimum);
-        let mut steps = self.raise(overcommit);
+        let mut steps = self.raise_overcommit(overcommit);
         steps.append(&mut writes);
         self.written = Written::Nodes(nodes);
-        self.settle(minimum, overcommit, &mut steps);
+        self.finish(minimum, overcommit, &mut steps);
         steps
     }
 
@@ -154,7 +154,7 @@ impl<'a> Planned<'a> {
         if maximum < self.minimum || self.overcommit.is_none() {
             let mut steps = vec![self.write_whole(maximum)];
             let overcommit = self.overcommit.map(|_| PageCount::ZERO);
-            self.settle(maximum, overcommit, &mut steps);
+            self.finish(maximum, overcommit, &mut steps);
             return steps;
         }
         let overcommit = maximum.saturating_sub(self.minimum);
@@ -163,7 +163,7 @@ impl<'a> Planned<'a> {
     }
 
     /// Raises the overcommit before pages are removed.
-    fn raise(&self, overcommit: Option<PageCount>) -> Vec<Step> {
+    fn raise_overcommit(&self, overcommit: Option<PageCount>) -> Vec<Step> {
         match overcommit {
             Some(more) if self.overcommit < overcommit => {
                 vec![self.write_overcommit(Value::Plain(more.get()), false)]
@@ -173,7 +173,7 @@ impl<'a> Planned<'a> {
     }
 
     /// Records the new state. Sets the overcommit to match the pages obtained.
-    fn settle(&mut self, minimum: PageCount, overcommit: Option<PageCount>, steps: &mut Vec<Step>) {
+    fn finish(&mut self, minimum: PageCount, overcommit: Option<PageCount>, steps: &mut Vec<Step>) {
         let same = (minimum, overcommit) == (self.minimum, self.overcommit);
         self.minimum = minimum;
         self.overcommit = overcommit;
@@ -183,7 +183,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Returns the planned overcommit plus the pages that earlier steps requested in vain.
+    /// Returns the planned overcommit plus the pages that earlier steps requested but didn't get.
     fn overcommit_value(&self, overcommit: PageCount) -> Value {
         let size = self.pool.size;
         let total = |asked: &mut dyn Iterator<Item = PageCount>| {
