@@ -18,7 +18,7 @@ use crate::way::Way;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Polling interval.
-const PERIOD: Duration = Duration::from_millis(10);
+const POLL_PERIOD: Duration = Duration::from_millis(10);
 
 /// Runs the driver against a started server, and ends the server. Wall time and output are the
 /// driver's; CPU time, faults and memory are the server's.
@@ -30,7 +30,7 @@ pub(crate) fn drive(
 ) -> Result<Run, Failed> {
     let internal = |error: io::Error| failed(way, 125, error.to_string(), String::new());
     let driven = match wait_until_ready(server, program) {
-        Ok(None) => driver(server, sampled).map_err(internal),
+        Ok(None) => run_driver(server, sampled).map_err(internal),
         Ok(Some(why)) => Err(failed(way, 125, why, String::new())),
         Err(error) => Err(internal(error)),
     };
@@ -82,7 +82,7 @@ fn wait_until_ready(server: &Server, program: &mut RunningProgram) -> io::Result
                 "the server ended before it was ready ({status}); it must stay in the foreground"
             )));
         }
-        sleep(PERIOD);
+        sleep(POLL_PERIOD);
     }
     Ok(Some(match sys::is_interrupted() {
         true => "interrupted while waiting for the server".to_owned(),
@@ -95,7 +95,7 @@ fn wait_until_ready(server: &Server, program: &mut RunningProgram) -> io::Result
 
 /// Runs the driver, and samples the memory of process `sampled`. Returns its measurements, and the
 /// reason if it failed.
-fn driver(server: &Server, sampled: Option<(&Root, u32)>) -> io::Result<(Run, Option<String>)> {
+fn run_driver(server: &Server, sampled: Option<(&Root, u32)>) -> io::Result<(Run, Option<String>)> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(&server.driver);
     let mut driver = RunningProgram::new(command, true)?;
@@ -138,6 +138,6 @@ fn stop(program: &mut RunningProgram) -> io::Result<(sys::Usage, Option<String>)
         if began.elapsed() > TIMEOUT {
             program.kill(Signal::SIGKILL);
         }
-        sleep(PERIOD);
+        sleep(POLL_PERIOD);
     }
 }
