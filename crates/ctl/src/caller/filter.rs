@@ -46,7 +46,7 @@ impl Filter {
         })
     }
 
-    pub(crate) fn to_env(&self) -> env::Filter {
+    pub(crate) fn env_value(&self) -> env::Filter {
         let is_refused = |answer| answer != Answer::Allowed;
         env::Filter {
             count: self.count,

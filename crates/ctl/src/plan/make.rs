@@ -276,7 +276,7 @@ impl Maker<'_> {
         // lack it.
         let must_tell = filter.is_set || self.is_left_out || self.caller.var(env::FILTER).is_some();
         if must_tell && self.findings.asked.are_any() {
-            self.set(env::FILTER, filter.to_env().to_string());
+            self.set(env::FILTER, filter.env_value().to_string());
         }
     }
 
