@@ -8,12 +8,12 @@ complete -c hugectl -l shm -d 'Shared memory (shmget, mmap, memfd)'
 complete -c hugectl -l anon -d 'Large private mappings of the program'
 complete -c hugectl -l anon-min -d 'With --anon: minimum length of a mapping' -r
 complete -c hugectl -l stack -d 'Stacks of all threads'
-complete -c hugectl -l stack-depth -d 'With --stack: prefault BYTES of each' -r
+complete -c hugectl -l stack-depth -d 'With --stack: prefault BYTES per stack' -r
 complete -c hugectl -l thp-policy -d 'THP by prctl: always, advised or never' -r -f -a "always\t''
 advised\t''
 never\t''"
 complete -c hugectl -l fork -d 'Keep private memory on the pool at forks' -r -f -a "kernel\t''"
-complete -c hugectl -l fallback -d 'What follows the pool; thp by default' -r -f -a "thp\t''
+complete -c hugectl -l fallback -d 'If the pool has no page; thp by default' -r -f -a "thp\t''
 base\t''
 none\t''"
 complete -c hugectl -l disable -d 'Leave text, data and bss alone'
@@ -28,9 +28,9 @@ environment\t''
 docker\t''
 kubernetes\t''"
 complete -c hugectl -l sysroot -d 'Read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
-complete -c hugectl -l pid -d 'Move a program\'s memory to huge pages' -r
-complete -c hugectl -l budget -d 'With --pid: share of a CPU; default 25' -r
-complete -c hugectl -l touched -d 'With --pid: skip less touched pages' -r
+complete -c hugectl -l pid -d 'Move running processes to huge pages' -r
+complete -c hugectl -l budget -d 'With --pid: max. CPU share; default 25' -r
+complete -c hugectl -l touched -d 'With --pid: skip sparse huge pages' -r
 complete -c hugectl -l compare -d 'Run in several ways; say which is faster'
 complete -c hugectl -l rounds -d 'Stop after N rounds'
 complete -c hugectl -l within -d 'Stop at intervals this narrow; default 1'
@@ -48,13 +48,13 @@ complete -c hugectl -l share-text -d 'Share one copy of the text'
 complete -c hugectl -l no-reserve -d 'Don\'t reserve pool pages (MAP_NORESERVE)'
 complete -c hugectl -l no-inherit -d 'Only PROGRAM, not what it starts'
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map if text is a copy'
-complete -c hugectl -l tree -d 'With --status: their children, too'
+complete -c hugectl -l tree -d 'With --status: include all descendants'
 complete -c hugectl -l sizes -d 'With --status, as root: folio sizes'
 complete -c hugectl -l totals -d 'With --status: one line per process'
 complete -c hugectl -l json -d 'Print JSON instead of text'
 complete -c hugectl -l dry-run -d 'Print shell commands; start nothing'
 complete -c hugectl -l explain -d 'Predict pages, shortfalls and cures'
-complete -c hugectl -l children -d 'With --pid: their children, too'
+complete -c hugectl -l children -d 'With --pid: include all descendants'
 complete -c hugectl -l higher-is-better -d 'A higher figure is better'
 complete -c hugectl -l same-output -d 'All ways must print the same'
 complete -c hugectl -l no-preload -d 'Only set variables, without preloading'

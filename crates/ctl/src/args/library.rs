@@ -17,7 +17,7 @@ pub(crate) struct Library {
     /// Preload even if it looks useless or unwise
     #[arg(
         long, overrides_with = "no_preload",
-        // Otherwise ambiguous with --fallback or --fork.
+        // The abbreviations are otherwise ambiguous with --fallback or --fork.
         aliases = ["f", "fo", "for"],
     )]
     pub(crate) force_preload: bool,

@@ -21,7 +21,7 @@ pub struct Verbosity {
     /// The default is 2. 99 sets the library's own debugging, too.
     #[arg(
         long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99),
-        // Otherwise ambiguous with --version.
+        // The abbreviations are otherwise ambiguous with --version.
         aliases = ["v", "ve", "ver"],
     )]
     verbose: Option<u8>,

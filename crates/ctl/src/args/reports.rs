@@ -48,7 +48,7 @@ pub struct Reports {
     )]
     pub status: Vec<String>,
 
-    /// With --status: their children, too
+    /// With --status: include all descendants
     #[arg(long, help_heading = RUNNING)]
     pub tree: bool,
 

@@ -1,15 +1,15 @@
-//! Options for running programs.
+//! Options for processes that run already.
 
 use clap::Args;
 
-/// Heading of the options for running programs.
-pub(super) const RUNNING: &str = "Running programs";
+/// Shared with `--status` and its options, which are in `reports`.
+pub(super) const RUNNING: &str = "Running processes";
 
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = RUNNING)]
 pub(crate) struct Running {
-    /// Move a program's memory to huge pages
+    /// Move running processes to huge pages
     ///
     /// Heap, stack, data, bss and other private memory get transparent huge pages; with --text,
     /// --data, --bss, --heap, --stack, --shm or --anon, only the named segments do.
@@ -21,14 +21,14 @@ pub(crate) struct Running {
     )]
     pub(crate) pid: Vec<String>,
 
-    /// With --pid: share of a CPU; default 25
+    /// With --pid: max. CPU share; default 25
     #[arg(
         long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
     pub(crate) budget: Option<u8>,
 
-    /// With --pid: skip less touched pages
+    /// With --pid: skip sparse huge pages
     ///
     /// Skips a huge page if less than PERCENT of it is touched; the default is 50.
     #[arg(
@@ -37,7 +37,7 @@ pub(crate) struct Running {
     )]
     pub(crate) touched: Option<u8>,
 
-    /// With --pid: their children, too
+    /// With --pid: include all descendants
     #[arg(long)]
     pub(crate) children: bool,
 }

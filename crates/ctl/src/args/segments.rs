@@ -1,4 +1,4 @@
-//! Memory to put on huge pages.
+//! Options that choose the memory to put on huge pages.
 
 use clap::Args;
 
@@ -16,13 +16,13 @@ pub(crate) struct Segments {
 
     /// Code and read-only data
     ///
-    /// Tries the huge pages of the file itself, then pool pages, then transparent huge pages;
-    /// with SIZE, pool pages come first. Pool pages and transparent huge pages hold a copy of
-    /// the code; some crash reporters then lose function names. See hugeedit --align.
+    /// Tries huge pages of the page cache, then pool pages, then transparent huge pages; with
+    /// SIZE, pool pages come first. Pool pages and transparent huge pages hold a copy of the
+    /// code, so some crash reporters lose function names; hugeedit --align can avoid the copy.
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Otherwise ambiguous with --text-libs.
+        // The abbreviations are otherwise ambiguous with --text-libs.
         aliases = ["te", "tex"],
     )]
     pub(crate) text: Option<String>,
@@ -40,11 +40,11 @@ pub(crate) struct Segments {
 
     /// Zero-initialised data, and data with it
     ///
-    /// If both have a size, the size of --data counts.
+    /// With both options, the pages of --data count.
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Otherwise ambiguous with --budget.
+        // The abbreviation is otherwise ambiguous with --budget.
         alias = "b",
     )]
     pub(crate) bss: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Otherwise ambiguous with --heap-engine.
+        // The abbreviation is otherwise ambiguous with --heap-engine.
         alias = "hea",
     )]
     pub(crate) heap: Option<String>,
@@ -83,12 +83,12 @@ pub(crate) struct Segments {
 
     /// Large private mappings of the program
     ///
-    /// Serves programs with their own allocator or virtual machine. They get transparent huge
-    /// pages, with SIZE too, since pool pages cannot be freed in part.
+    /// Serves programs with their own allocator or virtual machine. Even with SIZE, the mappings
+    /// get transparent huge pages, since pool pages cannot be freed in part.
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Otherwise ambiguous with --anon-min or --auto.
+        // The abbreviations are otherwise ambiguous with --anon-min or --auto.
         aliases = ["a", "an", "ano"],
     )]
     pub(crate) anon: Option<String>,
@@ -101,17 +101,17 @@ pub(crate) struct Segments {
 
     /// Stacks of all threads
     ///
-    /// They get transparent huge pages, with SIZE too, since a stack on pool pages cannot grow.
+    /// Even with SIZE, they get transparent huge pages: a stack on pool pages cannot grow.
     /// With --pid: the stack of the main thread.
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Otherwise ambiguous with --stack-depth.
+        // The abbreviation is otherwise ambiguous with --stack-depth.
         alias = "stac",
     )]
     pub(crate) stack: Option<String>,
 
-    /// With --stack: prefault BYTES of each
+    /// With --stack: prefault BYTES per stack
     #[arg(long, value_name = "BYTES")]
     pub(crate) stack_depth: Option<String>,
 
@@ -120,7 +120,7 @@ pub(crate) struct Segments {
     /// Wins over a size of --heap.
     #[arg(
         long,
-        // Otherwise ambiguous with --thp-policy.
+        // The abbreviation is otherwise ambiguous with --thp-policy.
         alias = "th",
     )]
     pub(crate) thp: bool,
@@ -138,13 +138,13 @@ pub(crate) struct Segments {
 
     /// Keep private memory on the pool at forks
     ///
-    /// Forks are then the kernel's, and threads do not move memory off the pool. After a fork,
-    /// a process that writes to such memory needs a free page of the pool; without one the
-    /// kernel kills it.
+    /// The library then moves no memory off the pool, neither before a fork nor at the first
+    /// thread. A write after a fork needs a free page of the pool; without one, the kernel kills
+    /// the writer.
     #[arg(long, value_name = "kernel", value_parser = ["kernel"], hide_possible_values = true)]
     pub(crate) fork: Option<String>,
 
-    /// What follows the pool; thp by default
+    /// If the pool has no page; thp by default
     ///
     /// thp: transparent huge pages, then base pages. base: base pages at once. none: the
     /// request fails.
