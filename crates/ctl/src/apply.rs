@@ -107,9 +107,9 @@ impl Applied {
     /// Puts text on huge pages of the page cache.
     fn prepare_text(&mut self, plan: &Plan, caller: &Caller, root: &Root) -> Result<(), Failure> {
         for (index, text) in plan.text.iter().enumerate() {
-            let prepared = page_cache::prepare(text, caller, root);
-            self.notes.push(describe(&prepared));
-            if index == 0 && plan.text_needs_page_cache && !prepared.is_huge() {
+            let cached = page_cache::prepare(text, caller, root);
+            self.notes.push(describe(&cached));
+            if index == 0 && plan.text_needs_page_cache && !cached.may_be_huge() {
                 let short = static_text_not_huge();
                 if plan.requires() {
                     return Err(Failure::Own(short.text));

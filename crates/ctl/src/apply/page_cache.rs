@@ -23,7 +23,7 @@ use crate::files::places::{Place, places};
 use crate::probe::bundle::first;
 use crate::probe::coverage::page_cache::attempt_log;
 use crate::probe::coverage::page_cache::{
-    Opened, Prepared, State, TextFile, Why, failed, open, prepared, short, sum,
+    CachedText, Opened, State, TextFile, Why, failed, open, short, total_len,
 };
 use crate::sys::page_cache::Window;
 
@@ -33,12 +33,12 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// Interval between attempts to take the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
-pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared {
+pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> CachedText {
     let state = match open(text) {
         Err(error) => failed(&error),
         Ok(opened) => Attempt { opened, text, root }.run(caller),
     };
-    prepared(text.clone(), state)
+    CachedText::new(text.clone(), state)
 }
 
 /// Bytes of a file's text in the page cache.
@@ -59,7 +59,7 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn run(&self, caller: &Caller) -> State {
-        if let Some(why) = attempt_log::recall(caller, &self.opened.name) {
+        if let Some(why) = attempt_log::recall(caller, &self.opened.record) {
             return short(None, why);
         }
         match self.touch(false) {
@@ -76,7 +76,7 @@ impl Attempt<'_> {
     /// Drops the base pages and reads the text again, one start at a time. Returns the result
     /// if it falls short.
     fn read_again(&self, caller: &Caller) -> Result<Option<(Cached, Why)>, Why> {
-        let mut record = lock(caller, &self.opened.name)?;
+        let mut record = lock(caller, &self.opened.record)?;
         let failed = |error: io::Error| Why::Failed(describe(&error));
         // Another start may have finished meanwhile.
         let before = self.touch(false).map_err(failed)?;
@@ -93,7 +93,7 @@ impl Attempt<'_> {
         let is_in_use = after.was_busy || before.shared.max(after.shared) > 0;
         let why = match after.huge == 0 && !is_in_use {
             true => Why::FileSystem,
-            false => Why::InUse,
+            false => Why::Temporary,
         };
         // Without a record, the next start tries again.
         let _ = record.write_all(attempt_log::text(&why).as_bytes());
@@ -136,7 +136,7 @@ impl Attempt<'_> {
     }
 
     fn is_whole(&self, cached: Cached) -> bool {
-        cached.huge >= sum(&self.text.parts).get()
+        cached.huge >= total_len(&self.text.parts).get()
     }
 
     /// Writes dirty pages of the file back, then drops unmapped pages.

@@ -8,7 +8,7 @@ use hugetools_model::Bytes;
 
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::is_reachable;
-use crate::probe::coverage::page_cache::{Prepared, State, Why};
+use crate::probe::coverage::page_cache::{CachedText, State, Why};
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
@@ -36,8 +36,8 @@ pub(super) fn notes(run: &Run, findings: &Findings, is_left_out: bool) -> Vec<No
             .and_then(|why| obstacle(why, target, findings)),
     );
     // `apply` reports its attempts. It makes none for a program that `--only` leaves out.
-    let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Untried;
-    let known = parts.prepared.iter().filter(|_| !is_left_out);
+    let is_known = |cached: &&CachedText| !run.starts() || cached.state != State::Untried;
+    let known = parts.text_files.iter().filter(|_| !is_left_out);
     notes.extend(known.filter(is_known).map(describe));
     notes
 }
@@ -173,9 +173,9 @@ fn obstacle(why: Obstacle, target: &Target, findings: &Findings) -> Option<Note>
 }
 
 /// Describes how much of a file's text is on huge pages of the page cache.
-pub(crate) fn describe(prepared: &Prepared) -> Note {
-    let (wanted, path) = (Amount(prepared.wanted), prepared.text.path.display());
-    Note::info(match &prepared.state {
+pub(crate) fn describe(cached: &CachedText) -> Note {
+    let (wanted, path) = (Amount(cached.wanted), cached.text.path.display());
+    Note::info(match &cached.state {
         State::Ready => format!("text: {wanted} are huge pages of {path} already"),
         State::Filled => format!("text: {wanted} are huge pages of {path} now"),
         State::Untried => format!("text: a start tries to put {wanted} on huge pages of {path}"),
@@ -192,7 +192,9 @@ pub(crate) fn describe(prepared: &Prepared) -> Note {
 fn reason(why: &Why) -> String {
     match why {
         Why::FileSystem => "its file system keeps it on base pages".to_owned(),
-        Why::InUse => "other processes use it on base pages, or there was no huge page".to_owned(),
+        Why::Temporary => {
+            "other processes use it on base pages, or there was no huge page".to_owned()
+        }
         Why::Failed(why) => why.clone(),
     }
 }

@@ -292,9 +292,9 @@ impl Maker<'_> {
 
     /// Returns the files whose text a start puts on huge pages of the page cache.
     fn text(&self) -> Vec<TextFile> {
-        let all = self.findings.parts.prepared.iter();
-        let left = all.filter(|prepared| !self.is_left_out && prepared.state == State::Untried);
-        left.map(|prepared| prepared.text.clone()).collect()
+        let all = self.findings.parts.text_files.iter();
+        let left = all.filter(|cached| !self.is_left_out && cached.state == State::Untried);
+        left.map(|cached| cached.text.clone()).collect()
     }
 
     /// Predicts the pages of each segment, and notes shortfalls.

@@ -78,7 +78,7 @@ pub(super) fn find_text_files(
     // A recorded machine has no page cache.
     if root.is_live() {
         let files = files.into_iter();
-        parts.prepared = files
+        parts.text_files = files
             .map(|file| page_cache::predict(file, caller))
             .collect();
     }

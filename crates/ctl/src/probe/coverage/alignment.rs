@@ -3,7 +3,7 @@
 use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::probe::coverage::page_cache::Prepared;
+use crate::probe::coverage::page_cache::CachedText;
 use crate::probe::kernel::Wants;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
@@ -16,7 +16,7 @@ pub(crate) struct Parts {
     /// Why the program's text cannot be on huge pages of its file.
     pub(crate) obstacle: Option<Obstacle>,
     /// The files whose text may be on huge pages of the page cache, the program first.
-    pub(crate) prepared: Vec<Prepared>,
+    pub(crate) text_files: Vec<CachedText>,
 }
 
 impl Parts {
@@ -44,9 +44,9 @@ impl Parts {
 
     /// Predicts how much of the program's text will be on huge pages of its file.
     pub(crate) fn own(&self, target: &Target) -> Bytes {
-        let mut own = self.prepared.iter();
-        let own = own.find(|prepared| prepared.text.path == target.program && prepared.is_huge());
-        own.map_or(Bytes::default(), |prepared| prepared.wanted)
+        let mut own = self.text_files.iter();
+        let own = own.find(|cached| cached.text.path == target.program && cached.may_be_huge());
+        own.map_or(Bytes::default(), |cached| cached.wanted)
     }
 
     /// Returns the bytes of text that need huge pages other than those of its file.

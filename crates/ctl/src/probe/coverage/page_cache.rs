@@ -1,4 +1,4 @@
-//! Text on huge pages of its file in the page cache. `apply` fills them.
+//! Predicts which text the page cache can hold on huge pages. `apply::page_cache` puts it there.
 
 pub(crate) mod attempt_log;
 
@@ -13,33 +13,34 @@ use hugetools_model::{Bytes, PageSize};
 use crate::caller::Caller;
 use crate::files;
 
-/// A file whose text may be on huge pages of the page cache.
+/// The text of a file, which the page cache may hold on huge pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextFile {
     pub(crate) path: PathBuf,
+    /// File offsets; multiples of `size`.
     pub(crate) parts: Vec<Range<u64>>,
     pub(crate) size: PageSize,
 }
 
-/// A file's text in the page cache, after an attempt or a prediction.
+/// A file's text in the page cache, as predicted or after an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Prepared {
+pub(crate) struct CachedText {
     pub(crate) text: TextFile,
-    /// Bytes in whole huge pages.
+    /// The length of all parts.
     pub(crate) wanted: Bytes,
     pub(crate) state: State,
 }
 
-/// The result for a file.
+/// How much of a file's text is on huge pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum State {
-    /// All of it was huge already.
+    /// All of it was on huge pages before the attempt.
     Ready,
-    /// All of it is huge now.
+    /// The attempt put all of it on huge pages.
     Filled,
     /// Not tried yet; `apply` will try.
     Untried,
-    /// Not all of it is huge.
+    /// Part of it is on base pages.
     Short {
         /// Bytes on huge pages, if known.
         huge: Option<Bytes>,
@@ -47,49 +48,49 @@ pub(crate) enum State {
     },
 }
 
-/// Why not all of a file's text is huge.
+/// Why part of a file's text is on base pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// The file system has no huge pages in the page cache.
+    /// The file system doesn't support huge pages in the page cache.
     FileSystem,
-    /// Other processes use the file, or no huge page was free.
-    InUse,
-    /// The attempt failed; the reason.
+    /// Other processes map the file, or no huge page was free. A retry may succeed.
+    Temporary,
+    /// An error, in words.
     Failed(String),
 }
 
-impl Prepared {
-    /// Whether all of the text is on huge pages, or was not tried yet.
-    pub(crate) fn is_huge(&self) -> bool {
+impl CachedText {
+    pub(crate) fn new(text: TextFile, state: State) -> CachedText {
+        CachedText {
+            wanted: total_len(&text.parts),
+            text,
+            state,
+        }
+    }
+
+    /// Whether all of the text is on huge pages, or no attempt was made yet.
+    pub(crate) fn may_be_huge(&self) -> bool {
         !matches!(self.state, State::Short { .. })
     }
 }
 
-/// Predicts the result by the log of earlier attempts. Changes nothing.
-pub(crate) fn predict(text: TextFile, caller: &Caller) -> Prepared {
+/// Predicts the result from the log of earlier attempts. Changes nothing.
+pub(crate) fn predict(text: TextFile, caller: &Caller) -> CachedText {
     let state = match open(&text) {
         Err(error) => failed(&error),
-        Ok(opened) => match attempt_log::recall(caller, &opened.name) {
+        Ok(opened) => match attempt_log::recall(caller, &opened.record) {
             Some(why) => short(None, why),
             None => State::Untried,
         },
     };
-    prepared(text, state)
-}
-
-pub(crate) fn prepared(text: TextFile, state: State) -> Prepared {
-    Prepared {
-        wanted: sum(&text.parts),
-        text,
-        state,
-    }
+    CachedText::new(text, state)
 }
 
 /// An open file, at least as long as its headers say.
 pub(crate) struct Opened {
     pub(crate) file: File,
     /// The name of its record in the log of attempts.
-    pub(crate) name: String,
+    pub(crate) record: String,
 }
 
 pub(crate) fn open(text: &TextFile) -> io::Result<Opened> {
@@ -98,17 +99,17 @@ pub(crate) fn open(text: &TextFile) -> io::Result<Opened> {
     match text.parts.iter().all(|part| part.end <= whole) {
         true => Ok(Opened {
             file,
-            name: attempt_log::name(&metadata),
+            record: attempt_log::name(&metadata),
         }),
         false => Err(io::Error::other("the file is shorter than its headers say")),
     }
 }
 
-pub(crate) fn sum(parts: &[Range<u64>]) -> Bytes {
-    let sum = parts
+pub(crate) fn total_len(parts: &[Range<u64>]) -> Bytes {
+    let len = parts
         .iter()
-        .fold(0u64, |sum, part| sum.saturating_add(part.end - part.start));
-    Bytes::new(sum)
+        .fold(0u64, |len, part| len.saturating_add(part.end - part.start));
+    Bytes::new(len)
 }
 
 pub(crate) fn short(huge: Option<Bytes>, why: Why) -> State {

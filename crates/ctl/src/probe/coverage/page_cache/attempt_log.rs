@@ -61,7 +61,7 @@ fn read(path: &Path, user: u32) -> Option<Why> {
     file.read_to_string(&mut text).ok()?;
     match text.as_str() {
         FILE_SYSTEM => Some(Why::FileSystem),
-        IN_USE => Some(Why::InUse),
+        IN_USE => Some(Why::Temporary),
         _ => None,
     }
 }
