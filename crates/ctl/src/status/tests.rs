@@ -1,8 +1,8 @@
 use super::*;
 use std::io::Write;
 
-/// A recorded process 7.
-struct Recorded(tempfile::TempDir);
+/// A recorded machine whose process 7 is inspected.
+struct Machine(tempfile::TempDir);
 
 const SMAPS: &str = "\
 00400000-00401000 r-xp 00000000 fe:00 9 /bin/sh\nRss: 4 kB\n\
@@ -17,17 +17,17 @@ const POOL: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 
-impl Recorded {
-    /// A process with a heap from our library. The pool is empty, and `enabled` is `never`.
-    fn new() -> Recorded {
-        let recorded = Recorded(tempfile::tempdir().unwrap());
-        recorded.put("proc/7/smaps", SMAPS);
-        recorded.put("proc/7/environ", "HUGETLB_MORECORE=yes\0");
-        recorded.put("proc/meminfo", MEMINFO);
-        recorded.put(POOL, "0\n");
-        recorded.put(&format!("{THP}/enabled"), "always madvise [never]\n");
-        recorded.put(&format!("{THP}/hpage_pmd_size"), "2097152\n");
-        recorded
+impl Machine {
+    /// Process 7 has a heap from our library; the pool is empty, and THP `enabled` is `never`.
+    fn new() -> Machine {
+        let machine = Machine(tempfile::tempdir().unwrap());
+        machine.put("proc/7/smaps", SMAPS);
+        machine.put("proc/7/environ", "HUGETLB_MORECORE=yes\0");
+        machine.put("proc/meminfo", MEMINFO);
+        machine.put(POOL, "0\n");
+        machine.put(&format!("{THP}/enabled"), "always madvise [never]\n");
+        machine.put(&format!("{THP}/hpage_pmd_size"), "2097152\n");
+        machine
     }
 
     fn put(&self, path: &str, text: &str) {
@@ -53,26 +53,26 @@ impl Recorded {
 }
 
 #[test]
-fn a_recorded_process() {
-    let recorded = Recorded::new();
-    let heap = recorded.row("heap");
+fn rows_show_huge_bytes_mechanism_and_reason() {
+    let machine = Machine::new();
+    let heap = machine.row("heap");
     assert_eq!(heap["huge"]["2097152"], 2 << 20);
     assert_eq!(heap["mechanism"], "thp");
     assert_eq!(
         heap["reason"],
         "the pool of 2MB pages is empty; transparent huge pages are set to never"
     );
-    assert_eq!(recorded.reason("shm"), "not requested, see hugectl --shm");
-    // Links out of the tree are not followed, so the program headers are unknown.
-    std::fs::create_dir(recorded.0.path().join("bin")).unwrap();
-    std::os::unix::fs::symlink("/bin/sh", recorded.0.path().join("bin/sh")).unwrap();
-    assert_eq!(recorded.row("file")["object"], "/bin/sh");
+    assert_eq!(machine.reason("shm"), "not requested, see hugectl --shm");
+    // The reader follows no link out of the tree: without program headers, a mapping is "file".
+    std::fs::create_dir(machine.0.path().join("bin")).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", machine.0.path().join("bin/sh")).unwrap();
+    assert_eq!(machine.row("file")["object"], "/bin/sh");
 }
 
 #[test]
 fn reasons_by_environment_and_mappings() {
-    const ASKED: &str = "HUGETLB_SHM=yes\0HUGETLB_MORECORE=yes\0";
-    let recorded = Recorded::new();
+    const REQUESTED: &str = "HUGETLB_SHM=yes\0HUGETLB_MORECORE=yes\0";
+    let machine = Machine::new();
     let no_library = SMAPS.replace("libhugetlbfs", "libother");
     for (environ, smaps, segment, reason) in [
         (
@@ -81,14 +81,14 @@ fn reasons_by_environment_and_mappings() {
             "shm",
             "or its starter dropped the environment",
         ),
-        (ASKED, &no_library, "shm", "the library is not loaded"),
-        (ASKED, &no_library, "heap", "the library is not loaded"),
-        // Redis overwrites its environment with its title.
+        (REQUESTED, &no_library, "shm", "the library is not loaded"),
+        (REQUESTED, &no_library, "heap", "the library is not loaded"),
+        // Redis overwrites its environment with its title: the request is unknown.
         ("\0\0\0\0\0\0\0\0", SMAPS, "heap", ""),
     ] {
-        recorded.put("proc/7/environ", environ);
-        recorded.put("proc/7/smaps", smaps);
-        let found = recorded.reason(segment);
+        machine.put("proc/7/environ", environ);
+        machine.put("proc/7/smaps", smaps);
+        let found = machine.reason(segment);
         assert!(found.contains(reason), "{environ:?}: {found}");
         assert_eq!(found.is_empty(), reason.is_empty(), "{environ:?}: {found}");
     }
@@ -96,11 +96,11 @@ fn reasons_by_environment_and_mappings() {
 
 #[test]
 fn an_exhausted_limit_is_the_reason() {
-    let recorded = Recorded::new();
-    recorded.put("proc/7/cgroup", "0::/a\n");
-    recorded.put("sys/fs/cgroup/cgroup.controllers", "hugetlb\n");
-    recorded.put("sys/fs/cgroup/a/hugetlb.2MB.max", "0\n");
-    recorded.put(&format!("{THP}/enabled"), "[always] madvise never\n");
+    let machine = Machine::new();
+    machine.put("proc/7/cgroup", "0::/a\n");
+    machine.put("sys/fs/cgroup/cgroup.controllers", "hugetlb\n");
+    machine.put("sys/fs/cgroup/a/hugetlb.2MB.max", "0\n");
+    machine.put(&format!("{THP}/enabled"), "[always] madvise never\n");
     let wanted = "/sys/fs/cgroup/a/hugetlb.2MB.max is used up";
-    assert_eq!(recorded.reason("heap"), wanted);
+    assert_eq!(machine.reason("heap"), wanted);
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::document;
 use crate::say::failure::Failure;
 
-/// A process's memory.
+/// A process's memory, as one line of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Totals {
     pid: u32,
@@ -21,7 +21,7 @@ pub struct Totals {
     totals: Sums,
 }
 
-/// Bytes.
+/// Resident bytes, and how many of them are on huge pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct Sums {
     resident: u64,
@@ -30,7 +30,7 @@ struct Sums {
 }
 
 impl Totals {
-    /// Reads a process's memory.
+    /// Reads and adds up a process's `smaps_rollup`.
     ///
     /// # Errors
     /// The process doesn't exist or may not be inspected.
@@ -54,16 +54,16 @@ impl Totals {
 }
 
 impl Sums {
-    fn line(self, first: &dyn Display, last: &dyn Display) -> String {
+    fn line(self, pid: &dyn Display, name: &dyn Display) -> String {
         let share = Tenths::of(self.thp + self.hugetlb, self.resident);
         let all = [self.resident, self.thp, self.hugetlb];
         let [resident, thp, hugetlb] = all.map(|bytes| bytes / 1024);
-        let first = first.to_string();
-        format!("{first:>8} {resident:>12} {thp:>12} {hugetlb:>12}  {share:>5}%  {last}\n")
+        let pid = pid.to_string();
+        format!("{pid:>8} {resident:>12} {thp:>12} {hugetlb:>12}  {share:>5}%  {name}\n")
     }
 }
 
-/// Formats a table whose last line is the sum, or one JSON document.
+/// Formats a table, with a sum unless there is one process; or a JSON document.
 pub fn totals(all: &[Totals], warnings: &[String], json: bool) -> String {
     if json {
         let head = Head {
