@@ -1,9 +1,9 @@
-//! Reads and changes a program's file in place.
+//! Reads an ELF file's program header table, and changes it in place.
 //!
 //! The inode, links, owner and mode stay. After all checks pass, one write changes the bytes
-//! from the first to the last changed field. A concurrent reader sees old or new fields, and the
-//! program works either way. The kernel refuses to start a file that is open for writing, and
-//! to open a running one for writing (ETXTBSY).
+//! from the first to the last changed field. A concurrent reader sees each field old or new,
+//! and the program works either way. The kernel returns `ETXTBSY` for an execve of a file
+//! that is open for writing, and for opening a running program's file for writing.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,9 +22,9 @@ use crate::failure::Failure;
 pub struct Changed {
     /// The table before.
     pub before: Table,
-    /// The table after the change, and the skipped parts of the change.
+    /// The table after the change, and the segments that could not be changed.
     pub edited: Edited,
-    /// The requested alignment in bytes.
+    /// The requested alignment in bytes, if any.
     pub align: Option<u64>,
 }
 
@@ -53,14 +53,14 @@ pub fn change(path: &Path, change: &Change) -> Result<Changed, Failure> {
 }
 
 fn table(path: &Path, file: &File) -> Result<Table, Failure> {
-    let file = file.try_clone().map_err(|error| failed(path, &error))?;
+    let file = file.try_clone().map_err(|error| failure(path, &error))?;
     Table::read(file).map_err(|why| Failure::of(path, why))
 }
 
 /// Opens a regular file. Checks the type first, since opening a FIFO can block and
 /// opening a device can have side effects.
 pub(crate) fn open(path: &Path, write: bool) -> Result<File, Failure> {
-    let kind = std::fs::metadata(path).map_err(|error| failed(path, &error))?;
+    let kind = std::fs::metadata(path).map_err(|error| failure(path, &error))?;
     if kind.is_dir() {
         return Err(Failure::of(path, "is a directory"));
     }
@@ -71,7 +71,7 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<File, Failure> {
     file.map_err(|error| open_failure(path, write, &error))
 }
 
-fn failed(path: &Path, error: &io::Error) -> Failure {
+fn failure(path: &Path, error: &io::Error) -> Failure {
     Failure::of(path, describe(error))
 }
 
@@ -92,12 +92,12 @@ fn open_failure(path: &Path, write: bool, error: &io::Error) -> Failure {
     }
 }
 
-/// Refuses a file whose privileges a write would remove. The library ignores the marks of such
-/// programs anyway.
-fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
+/// Refuses a file with a set-ID bit or capabilities, which a write would remove. The library
+/// ignores the marks of such programs anyway.
+fn check_file_has_no_privileges(path: &Path, file: &File) -> Result<(), Failure> {
     let mode = file
         .metadata()
-        .map_err(|error| failed(path, &error))?
+        .map_err(|error| failure(path, &error))?
         .mode();
     if mode & 0o6000 != 0 || capabilities::has_capabilities(file) {
         let what = "has a set-ID bit or capabilities: a change would remove them";
@@ -109,7 +109,7 @@ fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, file: &File, patch: &Patch) -> Result<(), Failure> {
-    check_unprivileged(path, file)?;
+    check_file_has_no_privileges(path, file)?;
     let written = file.write_all_at(&patch.new, patch.offset);
     let written = written.and_then(|()| file.sync_data());
     written.map_err(|error| Failure::io(path, "cannot be written", &error))

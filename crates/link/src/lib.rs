@@ -1,6 +1,6 @@
-//! Prepares programs for huge pages: hugeedit's changes of files, and ld.hugetlbfs.
+//! hugeedit and ld.hugetlbfs: align and mark ELF files for huge pages.
 //!
-//! `hugetools-elf` computes the bytes to change; this crate writes files and runs the linker.
+//! `hugetools-elf` computes the bytes; this crate writes files and runs the linker.
 
 mod capabilities;
 pub mod change;
