@@ -1,4 +1,4 @@
-//! Replaces units on hugetlb pages by ordinary memory.
+//! Replaces hugetlb pages by ordinary memory (THP or base pages) at the same address.
 #![expect(unsafe_code, reason = "replaces memory by address")]
 
 use core::ops::Range;
@@ -12,19 +12,19 @@ use crate::migrate::staging::Staging;
 use crate::policy::fresh_copy;
 use crate::sys::Result;
 
-/// Replaces units by ordinary memory while `shield` stops writers; returns the new state. Changes
-/// nothing if it fails.
+/// Replaces units by a copy in ordinary memory while `shield` stops writers; returns the new state.
 ///
 /// # Errors
-/// If there is no memory, address space or VMA left, or writers can't be stopped.
+/// If memory, address space or VMAs run out, writers can't be stopped, or a security policy forbids
+/// the protection. Unless the final `mremap` failed, nothing has changed.
 ///
 /// # Safety
-/// The units must be whole hugetlb pages, claimed by the caller, and the shield must stop all other
-/// writers.
+/// The units must be whole hugetlb pages that the caller has claimed, and the shield must stop all
+/// other writers.
 pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
     let range = extent.range_of(&units);
     let align = facts::thp_size().max(extent.layout.unit);
-    // Not populated: the node of an untouched page depends on the memory policy at its first touch.
+    // Not populated: the memory policy at its first touch chooses the node of an untouched page.
     let (copy, state) = Staging::ordinary(range.len(), align)?;
     let start = range.start;
     let change = move || {
@@ -35,13 +35,13 @@ pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> 
         if extent.prot != libc::PROT_READ | libc::PROT_WRITE {
             copy.protect(extent.prot)?;
         }
-        // SAFETY: the copy has the same contents, and nobody writes meanwhile.
+        // SAFETY: the copy has the same contents, and writers are stopped.
         unsafe { copy.replace(start) }
     };
     match extent.prot & libc::PROT_WRITE {
-        // Nobody writes, and threads that execute text must not wait.
+        // Read-only memory, such as text, has no writers.
         0 => change()?,
-        // SAFETY: mapped by us; the copy takes its place.
+        // SAFETY: the range is ours, readable and writable.
         _ => unsafe { shield.stop_writers(&range, change)? },
     }
     Ok(state)

@@ -7,7 +7,7 @@ use core::ops::Range;
 use super::figures::count;
 use super::nodes::Nodes;
 use super::pieces::{Piece, Pieces, map_parking, unmap};
-use super::resident::{has_page, make_exclusive};
+use super::resident::{break_cow, has_resident_page};
 use crate::kernel::facts;
 use crate::sys::{self, Errno, Message, MoveFault, Result};
 
@@ -64,7 +64,7 @@ impl Mover {
             return Err(Errno(libc::ENOMEM));
         }
         if sys::has_child() == Some(false) {
-            make_exclusive(range);
+            break_cow(range);
         }
         let parking = map_parking(range, prot)?;
         let watched = self.fault.watch(range);
@@ -94,7 +94,7 @@ impl Mover {
         if self.fault.watch(parked).is_ok() {
             let mut at = parked.start;
             while let Some(part) = self.pieces.first_parked(&(at..parked.end)) {
-                if has_page(&part.origin()) {
+                if has_resident_page(&part.origin()) {
                     self.evict(&part);
                 }
                 at = part.parked().end;
@@ -190,7 +190,7 @@ impl Mover {
             return;
         };
         let node = self.nodes.of_thread(thread);
-        if let Some(node) = node.filter(|_| has_page(&piece.parked())) {
+        if let Some(node) = node.filter(|_| has_resident_page(&piece.parked())) {
             let parked = addr - piece.origin + piece.parked;
             let is_local = || sys::page_node(parked) == Some(node);
             let was_local = is_local();

@@ -1,4 +1,4 @@
-//! Finds the pages of a range that are in memory.
+//! Finds the resident pages of a range by `mincore(2)`.
 #![expect(unsafe_code, reason = "populates pages")]
 
 use core::ffi::c_int;
@@ -6,31 +6,32 @@ use core::ops::Range;
 
 use crate::sys;
 
-/// Number of base pages to query at once.
-const QUERY: usize = 512;
+/// Number of base pages per `mincore` call.
+const BATCH: usize = 512;
 
-pub(super) fn has_page(range: &Range<usize>) -> bool {
+/// Whether any page of a range is resident.
+pub(super) fn has_resident_page(range: &Range<usize>) -> bool {
     let mut any = false;
-    resident(range, |_| any = true);
+    for_each_resident_run(range, |_| any = true);
     any
 }
 
-/// Ends copy-on-write sharing with former children: only pages of one process can move.
-pub(super) fn make_exclusive(range: &Range<usize>) {
+/// Breaks COW: `UFFDIO_MOVE` refuses pages that were shared with a forked child.
+pub(super) fn break_cow(range: &Range<usize>) {
     /// Linux 5.14.
     const MADV_POPULATE_WRITE: c_int = 23;
-    resident(range, |run| {
-        // SAFETY: it changes no contents.
+    for_each_resident_run(range, |run| {
+        // SAFETY: the call changes no contents.
         let _ = unsafe { sys::madvise(run.start, run.len(), MADV_POPULATE_WRITE) };
     });
 }
 
-/// Calls `visit` with each run of pages in memory.
-fn resident(range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
+/// Calls `visit` with each run of resident pages. Skips a batch that is not all mapped.
+fn for_each_resident_run(range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
     let page = sys::page_size();
-    for start in range.clone().step_by(QUERY * page) {
-        let mut pages = [0_u8; QUERY];
-        let len = (range.end - start).min(QUERY * page);
+    for start in range.clone().step_by(BATCH * page) {
+        let mut pages = [0_u8; BATCH];
+        let len = (range.end - start).min(BATCH * page);
         if sys::mincore(start, len, &mut pages).is_err() {
             continue;
         }
