@@ -6,10 +6,10 @@
 //! to its origin. The service ends when no piece is parked, or a minute after the last request.
 //!
 //! * [`request`]: entry points; `commands`: hands requests to the service
-//! * `ranges`: memory that qualifies; `figures`: counters for the report
+//! * `ranges`: movable memory; `figures`: counters for the report
 //! * `nodes`: nodes of CPUs and threads
 //! * `service`: the thread; `mover`: parks pieces and brings them back; `pieces`: table of origins
-//!   and parking addresses; `resident`: pages in memory
+//!   and parking addresses; `resident`: resident pages
 //!
 //! **Invariants.** A page is either at its origin or parked; the origin holds only the program's
 //! pages. The kernel reports each unmap, move or drop by the program, raw system calls included,
@@ -32,5 +32,5 @@ mod resident;
 mod service;
 
 pub use figures::figures;
-pub use ranges::each as each_range;
+pub use ranges::for_each_movable;
 pub use service::block_program_signals;

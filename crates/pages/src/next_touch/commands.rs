@@ -33,7 +33,7 @@ static BYTES: AtomicUsize = AtomicUsize::new(0);
 static ERROR: AtomicI32 = AtomicI32::new(0);
 
 /// The service's userfaultfd.
-static FAULTS: AtomicI32 = AtomicI32::new(-1);
+static USERFAULTFD: AtomicI32 = AtomicI32::new(-1);
 
 pub(super) fn is_running() -> bool {
     STATE.load(Ordering::Acquire) != ABSENT
@@ -47,13 +47,13 @@ pub(super) fn give(command: &Command) -> Option<Result<usize>> {
     Some(wait(pending))
 }
 
-/// Starts the service with a command and waits. `faults` is its userfaultfd.
+/// Starts the service with a command and waits. `fd` is its userfaultfd.
 pub(super) fn start(
     command: &Command,
-    faults: c_int,
+    fd: c_int,
     begin: impl FnOnce() -> Result<()>,
 ) -> Result<usize> {
-    FAULTS.store(faults, Ordering::Relaxed);
+    USERFAULTFD.store(fd, Ordering::Relaxed);
     let pending = prepare(command);
     STATE.store(pending, Ordering::Release);
     begin().inspect_err(|_| STATE.store(ABSENT, Ordering::Release))?;
@@ -86,9 +86,9 @@ pub(super) fn forget() {
     STATE.store(ABSENT, Ordering::Relaxed);
 }
 
-/// The service's userfaultfd.
-pub(super) fn faults() -> c_int {
-    FAULTS.load(Ordering::Relaxed)
+/// Returns the service's userfaultfd.
+pub(super) fn userfaultfd() -> c_int {
+    USERFAULTFD.load(Ordering::Relaxed)
 }
 
 /// The command to execute, if any.
@@ -116,7 +116,7 @@ pub(super) fn end() {
     sys::futex_wake(&STATE);
 }
 
-/// Marks the service as ended unless there is a command.
+/// Marks the service as ended unless a command is pending; returns whether it did.
 pub(super) fn try_end() -> bool {
     let ended = STATE.compare_exchange(IDLE, ABSENT, Ordering::AcqRel, Ordering::Relaxed);
     ended.is_ok()

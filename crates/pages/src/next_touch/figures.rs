@@ -8,7 +8,7 @@ static TOUCHED: AtomicU64 = AtomicU64::new(0);
 static LOCAL_BEFORE: AtomicU64 = AtomicU64::new(0);
 static LOCAL_AFTER: AtomicU64 = AtomicU64::new(0);
 
-/// Counts a touched piece: whether it was on the thread's node, and whether it is now.
+/// Counts a touched piece, and whether it was on the thread's node before and after its migration.
 pub(super) fn count(bytes: usize, was_local: bool, is_local: bool) {
     let add = |counter: &AtomicU64, counts: bool| {
         let bytes = if counts { bytes as u64 } else { 0 };

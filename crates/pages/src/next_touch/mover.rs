@@ -1,4 +1,4 @@
-//! Parks memory piece by piece, and brings pieces back.
+//! Parks memory piece by piece, and moves touched pieces back to their origin.
 #![expect(unsafe_code, reason = "moves the program's pages")]
 
 use core::ffi::c_int;
@@ -11,9 +11,9 @@ use super::resident::{break_cow, has_resident_page};
 use crate::kernel::facts;
 use crate::sys::{self, Errno, Message, MoveFault, Result};
 
-/// Maximum number of pieces of a mapping: each fault searches all pieces, and each may become a VMA
-/// of its own, of which a process may have 65530.
-const MOST_PIECES: usize = 1024;
+/// Maximum number of pieces per mapping: each fault searches all of them, and each may become a VMA
+/// (`vm.max_map_count` is 65530 by default).
+const MAX_PIECES: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Mover {
@@ -34,19 +34,19 @@ impl Mover {
         })
     }
 
-    pub(super) fn messages(&self) -> &MoveFault {
+    pub(super) fn userfaultfd(&self) -> &MoveFault {
         &self.fault
     }
 
-    /// Whether to end: no piece is parked, or the table of pieces is nearly full.
-    pub(super) fn is_over(&self) -> bool {
+    /// Whether no piece is parked, or the table of pieces is nearly full.
+    pub(super) fn should_end(&self) -> bool {
         self.pieces.all().is_empty() || self.pieces.is_crowded()
     }
 
-    /// Brings all pieces back if part of the range was parked, so that it can be parked again, or
-    /// holds parked pages, which must not move.
+    /// Brings all pieces back if the range overlaps the origin of one, to park it again, or parking
+    /// memory, which must not be parked.
     pub(super) fn finish_if_parked(&mut self, range: &Range<usize>) {
-        if self.pieces.concern(range) {
+        if self.pieces.overlap(range) {
             self.finish();
         }
     }
@@ -70,7 +70,7 @@ impl Mover {
         let watched = self.fault.watch(range);
         watched.inspect_err(|_| unmap(parking, range.len()))?;
         let huge = facts::thp_size();
-        let len = (range.len() / MOST_PIECES).next_multiple_of(huge).max(huge);
+        let len = (range.len() / MAX_PIECES).next_multiple_of(huge).max(huge);
         let whole = Piece {
             origin: range.start,
             parked: parking,
@@ -87,8 +87,8 @@ impl Mover {
         Ok(())
     }
 
-    /// Parks the pages that belong to this parking memory. The program may have moved or unmapped
-    /// parts of them since the watch began.
+    /// Parks the pages of this parking memory, except those that the program has moved or unmapped
+    /// since the watch began.
     fn park_piece(&self, parked: &Range<usize>) {
         // UFFDIO_MOVE needs a watched target.
         if self.fault.watch(parked).is_ok() {
@@ -164,18 +164,18 @@ impl Mover {
                 let pieces = self.pieces.all().iter();
                 let parts = pieces.filter_map(|piece| piece.part_in(range));
                 parts.for_each(|part| drop_pages(&part));
-                self.leave(range);
+                self.give_up_unparked(range);
             }
         }
     }
 
-    /// Settles pieces that aren't parked yet. The program drops pages there once we have read its
-    /// message; parked before that, they would come back.
-    fn leave(&mut self, range: &Range<usize>) {
+    /// Takes unparked pieces of a range out of the table. The program drops their pages only after
+    /// we have read its message: pages parked before that would come back.
+    fn give_up_unparked(&mut self, range: &Range<usize>) {
         let unused = self.unused.clone();
-        let is_left =
+        let is_unparked =
             |piece: &&Piece| unused.contains(&piece.parked) && piece.part_in(range).is_some();
-        while let Some(piece) = self.pieces.all().iter().find(is_left).copied() {
+        while let Some(piece) = self.pieces.all().iter().find(is_unparked).copied() {
             self.settle(&piece.origin());
         }
     }
@@ -203,7 +203,7 @@ impl Mover {
     }
 
     /// Moves a piece back to its origin and ends its watch. A change by the program interrupts this
-    /// and is applied: the rest of the piece stays parked, perhaps for another place.
+    /// and is applied: the rest of the piece stays parked, perhaps with another origin.
     fn bring_back(&mut self, piece: &Piece) {
         let mut done = 0;
         while done < piece.len {

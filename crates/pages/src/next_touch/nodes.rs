@@ -6,7 +6,7 @@ use hugetools_kernfs::stat::Stat;
 use crate::kernel::procfile;
 use crate::rt::path::Path;
 
-/// CPUs in the table; the node of a thread on another CPU is unknown.
+/// Number of CPUs in the table; the node of a thread on a CPU beyond it is unknown.
 const CPUS: usize = 4096;
 
 const NONE: u16 = u16::MAX;
@@ -15,22 +15,23 @@ const NONE: u16 = u16::MAX;
 #[derive(Debug)]
 pub(super) struct Nodes([u16; CPUS]);
 
-fn each(mut visit: impl FnMut(u32)) {
+fn for_each_online(mut visit: impl FnMut(u32)) {
     let mut buffer = [0; 1024];
     let text = procfile::head(c"/sys/devices/system/node/online", &mut buffer);
     list::members(text).flatten().for_each(&mut visit);
 }
 
-pub(super) fn are_many() -> bool {
+/// Whether the machine has several online nodes.
+pub(super) fn are_several() -> bool {
     let mut count = 0;
-    each(|_| count += 1);
+    for_each_online(|_| count += 1);
     count > 1
 }
 
 impl Nodes {
     pub(super) fn read() -> Nodes {
         let mut nodes = Nodes([NONE; CPUS]);
-        each(|node| nodes.read_node(node));
+        for_each_online(|node| nodes.read_node(node));
         nodes
     }
 

@@ -7,9 +7,9 @@ use core::ops::Range;
 use crate::kernel::facts;
 use crate::sys::{self, Result};
 
-/// Number of pieces for which the table has room. New ones use half of it; the other half is for
-/// pieces that the program splits.
-const ROOM: usize = 1 << 17;
+/// Capacity of the table in pieces. New ones use half of it; the other half is for pieces that the
+/// program splits.
+const CAPACITY: usize = 1 << 17;
 
 /// Pages that belong at `origin` and are kept at `parked`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +59,9 @@ pub(super) struct Pieces {
 impl Pieces {
     pub(super) fn new() -> Result<Pieces> {
         // Shared memory, which doesn't qualify for moves: the service must not park its table.
-        let at = map(ROOM * size_of::<Piece>(), READ_WRITE, libc::MAP_SHARED)?;
+        let at = map(CAPACITY * size_of::<Piece>(), READ_WRITE, libc::MAP_SHARED)?;
         // SAFETY: mapped for these pieces, all zero, and unmapped only when dropped.
-        let all = unsafe { core::slice::from_raw_parts_mut(at as *mut Piece, ROOM) };
+        let all = unsafe { core::slice::from_raw_parts_mut(at as *mut Piece, CAPACITY) };
         Ok(Pieces { all, count: 0 })
     }
 
@@ -70,12 +70,12 @@ impl Pieces {
     }
 
     pub(super) fn has_room(&self) -> bool {
-        self.count < ROOM / 2
+        self.count < CAPACITY / 2
     }
 
     /// Whether the program has split so many pieces that the table may overflow.
     pub(super) fn is_crowded(&self) -> bool {
-        self.count > ROOM / 4 * 3
+        self.count > CAPACITY / 4 * 3
     }
 
     /// Adds a piece, if it isn't empty.
@@ -102,14 +102,14 @@ impl Pieces {
         parts.min_by_key(|part| part.parked)
     }
 
-    /// Whether a range contains the origin or the parking memory of a piece.
-    pub(super) fn concern(&self, range: &Range<usize>) -> bool {
+    /// Whether a range overlaps the origin or the parking memory of any piece.
+    pub(super) fn overlap(&self, range: &Range<usize>) -> bool {
         let overlaps = |other: Range<usize>| other.start < range.end && range.start < other.end;
         let mut all = self.all().iter();
         all.any(|piece| overlaps(piece.origin()) || overlaps(piece.parked()))
     }
 
-    /// Takes a part of an origin range out of the table.
+    /// Takes the overlap of an origin range with a piece out of the table; the rest stays.
     pub(super) fn take(&mut self, origin: &Range<usize>) -> Option<Piece> {
         let at = self.position(origin)?;
         let piece = self.all[at];
@@ -191,8 +191,8 @@ mod tests {
         assert_eq!(first(1010), Some(piece(110, 1010, 10)));
         assert_eq!(first(1020), Some(piece(500, 1020, 10)));
         assert_eq!(first(1050), None);
-        assert!(pieces.concern(&(505..506)) && pieces.concern(&(1049..1050)));
-        assert!(!pieces.concern(&(120..130)) && !pieces.concern(&(1050..2000)));
+        assert!(pieces.overlap(&(505..506)) && pieces.overlap(&(1049..1050)));
+        assert!(!pieces.overlap(&(120..130)) && !pieces.overlap(&(1050..2000)));
         assert_eq!(pieces.all().len(), 3);
     }
 }

@@ -1,5 +1,5 @@
-//! Finds memory that qualifies: private, anonymous, writable; not hugetlb memory, the main stack or
-//! other mappings that the kernel has named, except `[heap]`.
+//! Finds movable memory: private, anonymous and writable. Hugetlb memory doesn't count, nor do
+//! mappings that the kernel names, such as `[stack]`, except `[heap]`.
 
 use core::ffi::c_int;
 use core::ops::Range;
@@ -8,8 +8,8 @@ use hugetools_kernfs::smaps;
 
 use crate::kernel::procfile::{each_line, if_allowed};
 
-/// Calls `visit` with each part of `within` that qualifies, and its protection.
-pub fn each(within: &Range<usize>, mut visit: impl FnMut(Range<usize>, c_int)) {
+/// Calls `visit` with each movable part of `within`, and its protection.
+pub fn for_each_movable(within: &Range<usize>, mut visit: impl FnMut(Range<usize>, c_int)) {
     let mut look = |line: &[u8]| {
         let record = smaps::records(line).next()?;
         let address = |word| usize::try_from(word).unwrap_or(usize::MAX);

@@ -26,9 +26,9 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 ///
 /// # Errors
 /// `ENOTSUP` with one node, or, after one message, if userfaultfd can't be used; `EINVAL` if no part
-/// of the range qualifies (`ranges`). Other errors are those of the setup, the service or `spawn`.
+/// of the range is movable (`ranges`). Other errors are those of the setup, the service or `spawn`.
 pub fn request(range: &Range<usize>, spawn: Spawn) -> Result<()> {
-    if !nodes::are_many() {
+    if !nodes::are_several() {
         return Err(Errno(libc::ENOTSUP));
     }
     let range = whole_pages(range).ok_or(Errno(libc::EINVAL))?;
@@ -69,17 +69,17 @@ fn refuse(why: &str) -> Result<()> {
     Err(Errno(libc::ENOTSUP))
 }
 
-/// Rounds to pages; `None` if the range has no memory that qualifies.
+/// Rounds to pages; `None` if no part of the range is movable.
 fn whole_pages(range: &Range<usize>) -> Option<Range<usize>> {
     let page = sys::page_size();
     let end = range.end.checked_next_multiple_of(page)?;
     let range = range.start / page * page..end;
     let mut any = false;
-    ranges::each(&range, |_, _| any = true);
+    ranges::for_each_movable(&range, |_, _| any = true);
     any.then_some(range)
 }
 
-/// Lets the service park a range, and starts it if needed; returns the bytes.
+/// Lets the service park a range, and starts it if needed; returns the bytes parked.
 fn ask(range: &Range<usize>, spawn: Spawn) -> Result<usize> {
     let _quiet = NoSignals::but_faults();
     let _held = lock_between_forks();

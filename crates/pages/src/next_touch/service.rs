@@ -12,8 +12,8 @@ use crate::sys::{self, Errno, MoveFault, Result};
 /// How long (ms) after the last request untouched pieces come back.
 const TIMEOUT: u64 = 60_000;
 
-/// How long (ms) a command waits at most: the service polls, since a descriptor that wakes it could
-/// be closed by the program and its number reused.
+/// Maximum time (ms) until the service sees a command. It polls, since the program could close a
+/// wake-up descriptor and reuse its number.
 const LATENCY: u64 = 10;
 
 /// Blocks the program's signals in a thread of ours, but not faults and libc's own: `setuid` waits
@@ -28,7 +28,7 @@ pub fn block_program_signals() {
 
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     block_program_signals();
-    let faults = commands::faults();
+    let faults = commands::userfaultfd();
     // The program may close all descriptors, and forked children would keep them open. On failure
     // the caller closes its own.
     let unshared = sys::unshare_files_except(faults);
@@ -63,28 +63,28 @@ fn serve(mover: &mut Mover) {
             None => {}
         }
         let left = end.saturating_sub(sys::now());
-        if left == 0 || mover.is_over() {
+        if left == 0 || mover.should_end() {
             mover.finish();
             if commands::try_end() {
                 return;
             }
         }
-        mover.messages().wait(left.min(LATENCY));
+        mover.userfaultfd().wait(left.min(LATENCY));
         mover.serve();
     }
 }
 
 /// Maximum number of mappings that one request parks; the others stay.
-const MOST: usize = 48;
+const MAX_MAPPINGS: usize = 48;
 
-/// Parks a range; returns the bytes.
+/// Parks a range; returns the bytes parked.
 fn add(mover: &mut Mover, range: &Range<usize>) -> Result<usize> {
     let stack = 0_u8;
     let own = [(&raw const stack) as usize, sys::thread_key()];
-    let mut parts = [const { (0..0, 0) }; MOST];
+    let mut parts = [const { (0..0, 0) }; MAX_MAPPINGS];
     let mut count = 0;
     mover.finish_if_parked(range);
-    ranges::each(range, |part, prot| {
+    ranges::for_each_movable(range, |part, prot| {
         if let Some(place) = parts.get_mut(count) {
             *place = (part, prot);
             count += 1;

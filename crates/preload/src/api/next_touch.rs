@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::kernel::facts;
 use hugetools_pages::next_touch::request::{Start, request};
-use hugetools_pages::next_touch::{block_program_signals, each_range};
+use hugetools_pages::next_touch::{block_program_signals, for_each_movable};
 use hugetools_pages::policy::start_facts;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, Errno, Filter, NoSignals, Result};
@@ -102,7 +102,7 @@ fn touch_all() {
     let least = usize::try_from(least).unwrap_or(usize::MAX);
     let mut all = [const { 0..0 }; MOST];
     let mut count = 0;
-    each_range(&(0..usize::MAX), |range, _| {
+    for_each_movable(&(0..usize::MAX), |range, _| {
         if range.len() >= least && count < MOST {
             all[count] = range;
             count += 1;
