@@ -10,7 +10,7 @@ pub(crate) mod descriptor;
 pub(crate) mod filter;
 pub(crate) mod page_cache;
 pub(crate) mod program;
-pub(crate) mod shared;
+pub(crate) mod report_page;
 pub(crate) mod thp;
 
 use std::collections::BTreeSet;

@@ -22,7 +22,7 @@ use nix::sys::signal::Signal;
 use crate::status::render;
 use crate::sys::clock::unix_ms;
 use crate::sys::program::{self, Child, End};
-use crate::sys::shared::Shared;
+use crate::sys::report_page::ReportPage;
 use output::Output;
 use sample::Samples;
 
@@ -53,7 +53,7 @@ pub enum Role {
 /// The child, which executes the program.
 #[derive(Debug)]
 pub struct Program {
-    page: Shared,
+    page: ReportPage,
     parent: u32,
     file: OwnedFd,
 }
@@ -76,7 +76,7 @@ impl Program {
 /// hugectl cannot wait for the program.
 pub fn begin(to: &ReportDestination, messages: Option<&File>) -> Result<Role, String> {
     let failed = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
-    let (page, file) = Shared::new().map_err(failed("memfd_create"))?;
+    let (page, file) = ReportPage::new().map_err(failed("memfd_create"))?;
     let output = Output::open(to, messages).map_err(failed("the report's destination"))?;
     let parent = std::process::id();
     program::adopt_orphans(matches!(to, ReportDestination::Terminal { .. }));
@@ -98,7 +98,7 @@ pub fn begin(to: &ReportDestination, messages: Option<&File>) -> Result<Role, St
 #[derive(Debug)]
 pub struct Parent {
     child: Child,
-    page: Shared,
+    page: ReportPage,
     output: Output,
     /// When the program began, in milliseconds since 1970.
     start: u64,

@@ -40,9 +40,9 @@ impl Filter {
             mremap: answer(Call::Mremap),
             madvise: answer(Call::Madvise),
             mprotect: answer(Call::Mprotect),
-            policy: answer(Call::Policy),
+            policy: answer(Call::GetMempolicy),
             truncate: answer(Call::Truncate),
-            memory_file: answer(Call::MemoryFile),
+            memory_file: answer(Call::MemfdCreate),
         })
     }
 

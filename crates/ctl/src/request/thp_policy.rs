@@ -66,9 +66,9 @@ impl ThpPolicy {
     /// Sets the policy for this process. Returns a shortfall, if any.
     pub(crate) fn set(self) -> Result<Option<String>, Failure> {
         let set = match self {
-            ThpPolicy::Always => thp::disable(false, 0),
-            ThpPolicy::Advised => thp::disable(true, thp::EXCEPT_ADVISED),
-            ThpPolicy::Never => thp::disable(true, 0),
+            ThpPolicy::Always => thp::set_disabled(false, 0),
+            ThpPolicy::Advised => thp::set_disabled(true, thp::EXCEPT_ADVISED),
+            ThpPolicy::Never => thp::set_disabled(true, 0),
         };
         let Err(error) = set else {
             return Ok(None);

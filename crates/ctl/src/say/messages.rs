@@ -122,7 +122,7 @@ fn of_descriptor(number: RawFd) -> Result<Outlet, String> {
 
 fn of_file(path: &Path) -> io::Result<Outlet> {
     let file = append(path)?;
-    let number = descriptor::stay_open(&file)?;
+    let number = descriptor::duplicate_for_exec(&file)?;
     let value = value(&file, number, path)?;
     let file = Arc::new(file);
     Ok(Outlet { file, value })

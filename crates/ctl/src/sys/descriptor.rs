@@ -1,5 +1,5 @@
 //! Descriptors by number: inherited ones, and ones for the program to inherit.
-#![expect(unsafe_code, reason = "a bare number does not tell its owner")]
+#![expect(unsafe_code, reason = "borrows and owns descriptors by number")]
 
 use std::fs::File;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) fn duplicate(number: RawFd) -> io::Result<Option<(File, bool)>> {
 
 /// Duplicates a descriptor so that it outlives `exec`. The number is high if possible, since
 /// programs may expect the low ones free.
-pub(crate) fn stay_open(file: &File) -> io::Result<RawFd> {
+pub(crate) fn duplicate_for_exec(file: &File) -> io::Result<RawFd> {
     const HIGH: RawFd = 500;
     let fd = file.as_raw_fd();
     let high = control(fd, FcntlArg::F_DUPFD(HIGH));

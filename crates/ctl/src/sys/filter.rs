@@ -23,9 +23,10 @@ pub(crate) enum Call {
     Madvise,
     /// `mprotect(2)` with `PROT_EXEC`
     Mprotect,
-    Policy,
+    /// `get_mempolicy(2)`
+    GetMempolicy,
     Truncate,
-    MemoryFile,
+    MemfdCreate,
 }
 
 impl Call {
@@ -46,9 +47,9 @@ impl Call {
                 [0, 0, (libc::PROT_READ | libc::PROT_EXEC) as usize, 0],
                 libc::EINVAL,
             ),
-            Call::Policy => (libc::SYS_get_mempolicy, [0, 0, 0, 0], libc::ENOSYS),
+            Call::GetMempolicy => (libc::SYS_get_mempolicy, [0, 0, 0, 0], libc::ENOSYS),
             Call::Truncate => (libc::SYS_ftruncate, [NO_FILE, 0, 0, 0], libc::EBADF),
-            Call::MemoryFile => (libc::SYS_memfd_create, [0, NONE, 0, 0], libc::EINVAL),
+            Call::MemfdCreate => (libc::SYS_memfd_create, [0, NONE, 0, 0], libc::EINVAL),
         };
         let [a, b, c, d] = args;
         // SAFETY: none of these reads, writes or changes memory of this process: the size is
@@ -59,7 +60,8 @@ impl Call {
     }
 }
 
-/// Whether a filter is active. Assumes that no filter kills for prctl, which names threads.
+/// Whether a filter is active. Assumes that no filter kills for prctl, since programs need it to
+/// name threads.
 pub(crate) fn is_active() -> bool {
     // SAFETY: the call has no further arguments and changes nothing.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
@@ -72,7 +74,7 @@ pub(crate) fn is_active() -> bool {
 /// refused.
 pub(crate) fn answer(call: Call) -> Answer {
     let ended = in_child(|| {
-        leave_no_core();
+        disable_core_dumps();
         i32::from(!call.is_allowed())
     });
     match ended {
@@ -104,7 +106,7 @@ fn in_child(work: impl FnOnce() -> i32) -> io::Result<WaitStatus> {
 }
 
 /// Disables core dumps, including those to a program: see core(5) for the limit of one byte.
-fn leave_no_core() {
+fn disable_core_dumps() {
     let limit = libc::rlimit {
         rlim_cur: 1,
         rlim_max: 1,

@@ -16,8 +16,8 @@ use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, mmap_anonym
 /// Bytes to read between two checks of the deadline.
 const STEP: usize = 8 << 20;
 
-/// A part of a file, mapped at a multiple of the huge page size. Nobody reads the mapping,
-/// so a file that shrinks raises no SIGBUS.
+/// A part of a file, mapped at a multiple of the huge page size. No code reads the mapping, so a
+/// truncated file raises no SIGBUS.
 #[derive(Debug)]
 pub(crate) struct Window {
     /// The reserved address space, one huge page longer than the mapping.
@@ -41,7 +41,7 @@ impl Window {
         let space_len = len.checked_add(size).and_then(NonZeroUsize::new);
         let space_len = space_len.ok_or_else(too_large)?;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
-        // SAFETY: the kernel chooses a free place.
+        // SAFETY: the kernel chooses a free range.
         let space = unsafe { mmap_anonymous(None, space_len, ProtFlags::PROT_NONE, flags) }?;
         let address = space.addr().get().next_multiple_of(size);
         let mut window = Window {
@@ -53,11 +53,12 @@ impl Window {
         let (address, len) = (NonZeroUsize::new(address), NonZeroUsize::new(len));
         let len = len.ok_or_else(too_large)?;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_FIXED;
-        // SAFETY: the place lies within the space, and nothing refers to it.
+        // SAFETY: the range lies within the space, and nothing refers to it.
         window.start = unsafe { mmap(address, len, ProtFlags::PROT_READ, flags, file, offset) }?;
         Ok(window)
     }
 
+    /// Returns the address of the mapping.
     pub(crate) fn start(&self) -> u64 {
         self.start.addr().get() as u64
     }

@@ -1,4 +1,4 @@
-//! Shared memory: the page for the report of a program.
+//! The page of shared memory to which the library in a program writes its report.
 #![expect(unsafe_code, reason = "maps memory that other processes write to")]
 
 use std::io;
@@ -12,17 +12,17 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
 /// The page, mapped until this process ends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shared(NonNull<u8>);
+pub(crate) struct ReportPage(NonNull<u8>);
 
-impl Shared {
+impl ReportPage {
     /// Creates an empty page, and its descriptor.
-    pub(crate) fn new() -> io::Result<(Shared, OwnedFd)> {
+    pub(crate) fn new() -> io::Result<(ReportPage, OwnedFd)> {
         let name = std::ffi::CString::new(WATCHER_PAGE)?;
         let file =
             nix::sys::memfd::memfd_create(name.as_c_str(), nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
         let len = libc::off_t::try_from(LEN).map_err(io::Error::other)?;
         nix::unistd::ftruncate(&file, len)?;
-        Ok((Shared(map(&file, LEN)?), file))
+        Ok((ReportPage(map(&file, LEN)?), file))
     }
 
     pub(crate) fn page<'p>(self) -> &'p Page {
@@ -47,7 +47,7 @@ impl Shared {
 fn map(file: impl AsFd, len: usize) -> io::Result<NonNull<u8>> {
     let len = NonZeroUsize::new(len).ok_or(io::ErrorKind::InvalidInput)?;
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-    // SAFETY: the kernel chooses a free place.
+    // SAFETY: the kernel chooses a free range.
     let at = unsafe { mmap(None, len, prot, MapFlags::MAP_SHARED, file, 0) }?;
     Ok(at.cast())
 }
