@@ -16,7 +16,7 @@ use hugetools_model::{Bytes, FileError, PageSize, Root, thp};
 /// Resident bytes by segment and object, and by folio size.
 pub(super) type Folios<'s> = BTreeMap<(Segment, Option<&'s [u8]>), Sizes>;
 
-/// Opens the page frames of the machine.
+/// Opens `/proc/kpageflags`.
 ///
 /// # Errors
 /// They may not be read.
@@ -43,7 +43,7 @@ pub(super) fn read<'s>(
     let pages = Pages::open(root, pid)?;
     let mut folios = Folios::new();
     let mut result = Ok(());
-    // The current mapping may have several pieces; `rest` are its bytes not found yet.
+    // A mapping may have several pieces; `rest` counts its resident bytes not found yet.
     let (mut mapping_end, mut rest) = (0, 0);
     let all = mappings.iter().copied();
     pieces(all, extents, |record, range, segment, object| {

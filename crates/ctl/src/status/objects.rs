@@ -38,7 +38,7 @@ pub(crate) fn extents<'s>(
     let extents = objects.filter_map(|object| {
         let is_exe = object.name == exe;
         let elf = open(root, pid, &object, is_exe)?;
-        by_headers(&auxv, &object, &elf, is_exe)
+        from_headers(&auxv, &object, &elf, is_exe)
     });
     extents.flatten().collect()
 }
@@ -66,7 +66,7 @@ fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
 }
 
 /// Opens a mapped file: by `/proc/PID/map_files`, which needs privileges, by `/proc/PID/exe`, or by
-/// name if that still has the same inode. A recorded tree has only names.
+/// name if the inode is still the same. A recorded tree has only names.
 fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf> {
     let first = object.mappings.first();
     if root.is_live() {
@@ -87,8 +87,8 @@ fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf>
     is_same.then(|| Elf::read(file).ok()).flatten()
 }
 
-/// Returns the extents of the program headers at the load address; `None` if that is unknown.
-fn by_headers<'s>(
+/// Returns the extents of the program headers; `None` if the load bias is unknown.
+fn from_headers<'s>(
     auxv: &[u8],
     object: &Object<'s>,
     elf: &Elf,

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::Snapshot;
 
-/// Formats tables and a last line for the sum, or one JSON document whose `processes` have the
-/// fields of a single process.
+/// Formats a table per process and a line with the sum, or one JSON document. Each element of
+/// `processes` has the fields of a single process.
 pub fn overview(snapshots: &[Snapshot], warnings: &[String], json: bool) -> String {
     let mut text = String::new();
     let written = match json {

@@ -1,4 +1,4 @@
-//! Why a process has memory on base pages, as far as other processes can tell.
+//! Why a process has memory on base pages, as far as another process can know.
 
 use hugetools_contract::env::{Fallback, Pages, Settings};
 use hugetools_contract::report::{base, reasons};
@@ -23,8 +23,8 @@ pub(super) struct Reasons {
     /// Whether the environment, and so the request, is known.
     is_known: bool,
     is_heap_asked: bool,
-    /// Whether transparent huge pages follow the pool. Then a pool without pages is no reason for
-    /// memory without any huge page.
+    /// Whether transparent huge pages are the fallback. Then an empty pool doesn't explain memory
+    /// without any huge page.
     thp_follows: bool,
     heap: Option<String>,
     shm: Option<String>,

@@ -1,4 +1,4 @@
-//! Selects processes by number, by name, or all with huge pages.
+//! Selects processes by PID, by name, or all with huge pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
@@ -15,11 +15,11 @@ use crate::say::failure::Failure;
 /// The selected processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// Each process once, in the order of their numbers.
+    /// Each process once, sorted by PID.
     pub pids: Vec<Pid>,
     /// Processes that may have huge pages, but may not be inspected.
     pub denied: Vec<Pid>,
-    /// Why processes of other users are invisible.
+    /// Why processes of other users are invisible, if they are.
     pub unseen: Option<String>,
 }
 
