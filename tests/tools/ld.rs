@@ -239,7 +239,7 @@ fn usage_errors_are_reported() {
         (
             "$PLACE/B/ld -m elf_x86_64 --hugetlbfs-align -lc",
             1,
-            "ld.hugetlbfs: error: no object file tells the target machine\n  \
+            "ld.hugetlbfs: error: no object file names the target machine\n  \
              set the size with --hugetlbfs-align=SIZE\n"
                 .to_owned(),
         ),

@@ -28,10 +28,10 @@ use request::{Kind, Request};
 /// Exit status after a recursive call.
 pub const RECURSION: u8 = 99;
 
-/// Exit status of our own failures, the same as the linkers'.
+/// Exit status of our own failures; linkers use the same.
 pub const FAILED: u8 = 1;
 
-/// The error of a recursive call.
+/// Returns the error for a recursive call.
 pub fn recursive_call() -> Failure {
     Failure::new(
         "LD_HUGETLBFS_RECURSION is set: the linker found in the path calls ld.hugetlbfs again",

@@ -13,14 +13,13 @@ use super::caller::Caller;
 use crate::failure::Failure;
 use crate::file;
 
-/// Names of this program that stand for `ld`.
+/// Names of this program under which it replaces `ld`.
 const NAMES_FOR_LD: [&str; 2] = ["ld-hugetlbfs", "ld.hugetlbfs"];
 
-/// Finds the real linker and its first arguments.
+/// Returns the real linker and the arguments that `LD` gives it.
 ///
-/// `LD` names the linker if this program is called `ld` or by its own name. Called as `ld.gold` or
-/// `ld.lld`, as by `gcc -fuse-ld=`, it stands for that linker. Skips this program and all links to
-/// it.
+/// `LD` counts if this program is called `ld` or by its own name. Called as `ld.gold` or `ld.lld`,
+/// as by `gcc -fuse-ld=`, it runs the linker of that name. Skips this program and all links to it.
 pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
     let called = caller.argv.first().map(Path::new);
     let called = called.and_then(Path::file_name).unwrap_or_default();
@@ -33,7 +32,7 @@ pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
         .as_deref()
         .filter(|ld| !ld.is_empty() && name == "ld")
     {
-        if let Some(words) = named(caller, ld)? {
+        if let Some(words) = from_ld_variable(caller, ld)? {
             return Ok(words);
         }
     }
@@ -48,7 +47,7 @@ pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
 }
 
 /// Returns the linker in `LD`, with its arguments; `None` if that is blank or this program.
-fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> {
+fn from_ld_variable(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let words = ld.as_bytes().split(blank).filter(|word| !word.is_empty());
     let words: Vec<OsString> = words
@@ -75,7 +74,7 @@ fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> 
     }))
 }
 
-/// Finds the first program of this name that is not this one.
+/// Finds the first program of this name other than ld.hugetlbfs.
 fn search(caller: &Caller, name: &OsStr) -> Option<PathBuf> {
     programs(caller, name).find(|path| !is_self(caller, path))
 }
@@ -154,14 +153,14 @@ mod tests {
 
     use super::*;
 
-    /// Directories of programs, one of them with this program.
-    struct Place(tempfile::TempDir);
+    /// Directories of programs; `own` has this program.
+    struct Programs(tempfile::TempDir);
 
-    impl Place {
-        fn new() -> Place {
-            let place = Place(tempfile::tempdir().unwrap());
-            place.program("own/ld-hugetlbfs", 0o755);
-            place
+    impl Programs {
+        fn new() -> Programs {
+            let programs = Programs(tempfile::tempdir().unwrap());
+            programs.program("own/ld-hugetlbfs", 0o755);
+            programs
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -211,51 +210,51 @@ mod tests {
 
     #[test]
     fn skips_links_to_this_program() {
-        let place = Place::new();
-        place.link("own/ld");
-        place.link("first/ld");
+        let programs = Programs::new();
+        programs.link("own/ld");
+        programs.link("first/ld");
         assert_eq!(
-            place.found("/x/ld", None),
+            programs.found("/x/ld", None),
             "there is no other ld in COMPILER_PATH or PATH\n  LD=PATH names the real linker"
         );
-        place.program("second/ld", 0o755);
-        assert_eq!(place.found("ld", None), "DIR/second/ld");
-        assert_eq!(place.found("own/ld.hugetlbfs", None), "DIR/second/ld");
-        place.program("gcc/ld", 0o644);
-        assert_eq!(place.found("ld", None), "DIR/second/ld");
-        place.program("gcc/ld", 0o755);
-        assert_eq!(place.found("ld-hugetlbfs", None), "DIR/gcc/ld");
+        programs.program("second/ld", 0o755);
+        assert_eq!(programs.found("ld", None), "DIR/second/ld");
+        assert_eq!(programs.found("own/ld.hugetlbfs", None), "DIR/second/ld");
+        programs.program("gcc/ld", 0o644);
+        assert_eq!(programs.found("ld", None), "DIR/second/ld");
+        programs.program("gcc/ld", 0o755);
+        assert_eq!(programs.found("ld-hugetlbfs", None), "DIR/gcc/ld");
     }
 
     #[test]
     fn the_ld_variable_selects_the_linker_unless_it_is_this_program() {
-        let place = Place::new();
-        place.link("first/mine");
-        place.program("second/ld", 0o755);
-        place.program("second/other", 0o755);
-        assert_eq!(place.found("ld", Some("other")), "DIR/second/other");
+        let programs = Programs::new();
+        programs.link("first/mine");
+        programs.program("second/ld", 0o755);
+        programs.program("second/other", 0o755);
+        assert_eq!(programs.found("ld", Some("other")), "DIR/second/other");
         assert_eq!(
-            place.found("ld", Some("DIR/second/other -m x")),
+            programs.found("ld", Some("DIR/second/other -m x")),
             "DIR/second/other -m x"
         );
         for own in ["", " ", "mine", "DIR/first/mine"] {
-            assert_eq!(place.found("ld", Some(own)), "DIR/second/ld", "{own}");
+            assert_eq!(programs.found("ld", Some(own)), "DIR/second/ld", "{own}");
         }
         assert_eq!(
-            place.found("ld", Some("none -m x")),
+            programs.found("ld", Some("none -m x")),
             "none -m x: no such linker, but LD names it\n  correct LD, or unset it"
         );
     }
 
     #[test]
     fn rpath_is_only_for_directories_outside_the_default_path() {
-        let place = Place::new();
-        place.program("lib/libhugetlbfs.so.0", 0o644);
-        let lib = place.path("lib");
+        let programs = Programs::new();
+        programs.program("lib/libhugetlbfs.so.0", 0o644);
+        let lib = programs.path("lib");
         let rpath_of = |dir: &Path| rpath(dir, "lib/x86_64-linux-gnu");
         assert_eq!(rpath_of(&lib), Some(lib.clone()));
         assert_eq!(rpath_of(&lib.join("hugetools")), Some(lib));
-        assert_eq!(rpath_of(&place.path("lib64")), None);
+        assert_eq!(rpath_of(&programs.path("lib64")), None);
         assert_eq!(rpath_of(Path::new("/usr/lib/x86_64-linux-gnu")), None);
     }
 }

@@ -31,7 +31,7 @@ impl Output {
     }
 
     /// Whether the linker wrote a regular file.
-    fn is_made(&self) -> bool {
+    fn was_written(&self) -> bool {
         let now = stamp(&self.path);
         now.is_some() && now != self.before
     }
@@ -40,7 +40,7 @@ impl Output {
     /// that cannot be marked, as linkers remove incomplete output. Returns warnings.
     pub(crate) fn finish(&self, size: u64, marks: Option<Marks>) -> Result<Vec<String>, Failure> {
         // No output, as with --version, or output to /dev/null.
-        if !self.is_made() {
+        if !self.was_written() {
             return Ok(Vec::new());
         }
         let mut notes = match marks {
@@ -55,7 +55,7 @@ impl Output {
     }
 
     fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
-        // No error: options such as -N request a program without such segments.
+        // No error: options such as -N give a program without such segments.
         if file::read(&self.path).is_ok_and(|table| table.missing(marks).is_err()) {
             let path = self.path.display();
             return Ok(vec![format!("{path}: no segment to mark")]);

@@ -1,4 +1,4 @@
-//! Finds the linker's dialect, and the target by the object files on its command line.
+//! Finds the linker's dialect, and the target from the object files on its command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::run::{command, start_failure};
 use crate::failure::Failure;
 use crate::file;
 
-/// Runs `ld -V`.
+/// Finds the dialect by `ld -V`.
 pub(crate) fn dialect(linker: &[OsString]) -> Result<Dialect, Failure> {
     let output = command(linker).arg("-V").output();
     let output = output.map_err(|error| start_failure(linker, &error))?;
@@ -30,7 +30,7 @@ fn object(path: &Path) -> Option<Ident> {
         return None;
     }
     let table = Table::read(file::open(path, false).ok()?).ok()?;
-    // Others can be of the build machine, such as the compiler's plugin.
+    // Programs and libraries can be for the build machine, such as the compiler's plugin.
     (table.placing == Placing::NotLoaded).then_some(table.ident)
 }
 
@@ -38,7 +38,7 @@ fn object(path: &Path) -> Option<Ident> {
 pub(crate) fn unknown_page_size(target: Option<Ident>) -> Failure {
     let what = match target {
         Some(target) => format!("the huge page size of {target} is not known"),
-        None => "no object file tells the target machine".to_owned(),
+        None => "no object file names the target machine".to_owned(),
     };
     Failure::new(what).next("set the size with --hugetlbfs-align=SIZE")
 }

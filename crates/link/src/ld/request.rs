@@ -34,7 +34,7 @@ pub(crate) struct Request {
     /// Whether the command line sets addresses (`-T...`, `--script`, `--image-base`).
     pub(crate) sets_addresses: bool,
     pub(crate) output: PathBuf,
-    /// The line without our own options.
+    /// The command line without our own options.
     pub(crate) args: Vec<OsString>,
     /// Index of `--` in `args`; `args.len()` without one.
     pub(crate) options_end: usize,
@@ -46,7 +46,7 @@ const MIN_SIZE: u64 = 64 << 10;
 /// The prefix of our options.
 const OURS: &[u8] = b"--hugetlbfs-";
 
-/// Whether the line has an option of ours.
+/// Whether the command line has one of our options.
 pub(crate) fn has_our_options(args: &[OsString]) -> bool {
     let options = args.iter().take_while(|arg| *arg != "--");
     options
@@ -55,7 +55,7 @@ pub(crate) fn has_our_options(args: &[OsString]) -> bool {
 }
 
 impl Request {
-    /// Parses a command line with expanded response files. Fails if an option of ours is wrong.
+    /// Parses a command line with expanded response files. Fails if one of our options is invalid.
     pub(crate) fn new(line: Vec<OsString>) -> Result<Request, Failure> {
         let mut request = Request {
             align: None,
@@ -76,7 +76,7 @@ impl Request {
                 return Ok(request);
             }
             if arg.as_bytes().starts_with(OURS) {
-                request.take_ours(&arg.to_string_lossy())?;
+                request.parse_ours(&arg.to_string_lossy())?;
                 continue;
             }
             let wants_value = request.record(&arg);
@@ -91,29 +91,29 @@ impl Request {
         Ok(request)
     }
 
-    fn take_ours(&mut self, option: &str) -> Result<(), Failure> {
-        let wrong = |what: &str| Err(Failure::new(format!("{option}: {what}")));
+    fn parse_ours(&mut self, option: &str) -> Result<(), Failure> {
+        let invalid = |what: &str| Err(Failure::new(format!("{option}: {what}")));
         match option.split_once('=') {
             None if option == "--hugetlbfs-align" => self.align = Some(Align::Usual),
             Some(("--hugetlbfs-align", size)) => match size.parse::<PageSize>() {
                 Ok(size) if size.get() < MIN_SIZE => {
-                    return wrong("too small: huge pages have 64kB or more");
+                    return invalid("too small: huge pages have 64kB or more");
                 }
                 Ok(size) if size.get().is_power_of_two() => {
                     self.align = Some(Align::To(size.get()))
                 }
-                Ok(_) => return wrong("the size is not a power of two"),
-                Err(error) => return wrong(&error.to_string()),
+                Ok(_) => return invalid("the size is not a power of two"),
+                Err(error) => return invalid(&error.to_string()),
             },
             Some(("--hugetlbfs-link", "B")) => self.mark(false),
             Some(("--hugetlbfs-link", "BDT")) => self.mark(true),
             Some(("--hugetlbfs-link", _)) => {
-                return wrong("write B (bss and data) or BDT (text, too)");
+                return invalid("write B (bss and data) or BDT (text, too)");
             }
             // We ship no linker scripts, so the path is ignored.
             Some(("--hugetlbfs-script-path", _)) => {}
             _ => {
-                return wrong(
+                return invalid(
                     "no such option\n  the options are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT",
                 );
             }

@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// Maximum number of response files to expand; later ones stay as they are. So one that includes
-/// itself ends.
+/// Maximum number of response files to expand, for files that include themselves. Later ones stay
+/// unexpanded.
 const MAX_FILES: usize = 2000;
 
 /// Replaces each `@FILE` by the arguments in FILE. Keeps the argument if the file cannot be read.

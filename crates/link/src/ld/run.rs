@@ -8,10 +8,10 @@ use std::process::{Command, ExitStatus};
 
 use crate::failure::Failure;
 
-/// Set for the linker, so that ld.hugetlbfs detects a call of itself.
+/// Set for the linker, so that ld.hugetlbfs detects a recursive call.
 const RECURSION: &str = "LD_HUGETLBFS_RECURSION";
 
-/// Prepares a linker with its first arguments.
+/// Returns the command that runs a linker with its first arguments.
 pub(crate) fn command(linker: &[OsString]) -> Command {
     let (program, first) = match linker.split_first() {
         Some((program, first)) => (program.clone(), first),
