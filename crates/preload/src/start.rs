@@ -47,7 +47,7 @@ extern "C" fn start() {
     }
     if marker::has_heap() {
         fork::watch();
-        pool_backoff::begin();
+        pool_backoff::report_valgrind();
         host_malloc::report(config);
     } else if config.heap.is_some() {
         say(

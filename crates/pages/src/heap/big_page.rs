@@ -63,7 +63,7 @@ unsafe fn fill_one(addr: usize, size: usize) -> bool {
     if result.is_err() {
         // SAFETY: upheld by the caller; nothing was handed out.
         let _ = unsafe { address_space::clear(addr, size) };
-        BIG_BACKOFF.heap_failed(size);
+        BIG_BACKOFF.begin(size);
         return false;
     }
     true

@@ -180,7 +180,7 @@ fn fill_huge(
         // SAFETY: claimed and mapped, not handed out yet.
         let result = unsafe { quota::populate(extent.address(unit), size) };
         if result.is_err() {
-            BACKOFF.heap_failed(size);
+            BACKOFF.begin(size);
             return unit;
         }
         publish(unit..unit + 1, State::Huge);
@@ -212,7 +212,7 @@ fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
         extent.units()[unit].publish(state, 0);
     }
     if !mapped {
-        BACKOFF.heap_failed(size);
+        BACKOFF.begin(size);
     }
     mapped
 }

@@ -1,5 +1,5 @@
-//! Why a pool gave no page the last time (`shortfall`), and when to ask it again. `closing`
-//! keeps the heap off the pools.
+//! Backs off from a pool that gave no page. `shortfall` records the reason; `closing` keeps the
+//! heap off the pools during forks or for good.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -17,23 +17,23 @@ mod closing;
 mod shortfall;
 
 pub(crate) use closing::{
-    KEEP_BESIDE_THREADS, close, pause, resume, resume_in_child, say_filter, say_forks, say_left,
+    KEEP_WITH_THREADS_HINT, close, pause, resume, resume_in_child, say_filter, say_forks, say_left,
     say_moved, say_threads,
 };
 use closing::{closed, may_have_hugetlb};
 use shortfall::VALGRIND;
-pub use shortfall::{Noted, Shortfall, private_shortfall_of, shortfall_of};
+pub use shortfall::{Shortfall, ShortfallCell, private_shortfall_of, shortfall_of};
 
 /// Backoff state of one pool.
 #[derive(Debug)]
 pub struct PoolBackoff {
-    /// Growth in bytes before the pool is asked again.
+    /// Heap growth (bytes) until the pool is asked again.
     skip: AtomicUsize,
-    last: Noted,
-    said: AtomicBool,
+    last: ShortfallCell,
+    is_reported: AtomicBool,
 }
 
-/// Value of [`PoolBackoff::skip`] after a failure, in bytes: each try costs system calls.
+/// Heap growth (bytes) that skips a pool after a failure: each try costs system calls.
 const SKIP_BYTES: usize = 128 << 20;
 
 impl PoolBackoff {
@@ -41,21 +41,21 @@ impl PoolBackoff {
     pub(crate) const fn new() -> PoolBackoff {
         PoolBackoff {
             skip: AtomicUsize::new(0),
-            last: Noted::new(),
-            said: AtomicBool::new(false),
+            last: ShortfallCell::new(),
+            is_reported: AtomicBool::new(false),
         }
     }
 
     /// Whether the heap may ask the pool for `bytes` (at least 1) now.
     pub(crate) fn may_ask(&self, bytes: usize) -> bool {
-        self.is_worth_a_try(bytes) && may_have_hugetlb()
+        self.count_down(bytes) && may_have_hugetlb()
     }
 
-    /// Whether the backoff is over. If not, the bytes count as skipped.
-    fn is_worth_a_try(&self, bytes: usize) -> bool {
-        let count_down = |skip: usize| skip.checked_sub(bytes);
+    /// Returns whether the backoff is over. If not, subtracts `bytes` from the rest.
+    fn count_down(&self, bytes: usize) -> bool {
+        let subtract = |skip: usize| skip.checked_sub(bytes);
         let skip = &self.skip;
-        let skipped = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count_down);
+        let skipped = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
         if skipped.is_err() {
             skip.store(0, Ordering::Relaxed);
         }
@@ -63,33 +63,34 @@ impl PoolBackoff {
     }
 
     /// Ends the backoff: this process has returned a page to the pool.
-    pub fn gave_back(&self) {
+    pub fn end(&self) {
         self.skip.store(0, Ordering::Relaxed);
     }
 
     /// Begins the backoff: the pool of this page size gave the heap no page. Reports it once.
-    pub fn heap_failed(&self, bytes: usize) {
+    pub fn begin(&self, size: usize) {
         self.skip.store(SKIP_BYTES, Ordering::Relaxed);
-        let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
+        let shortfall = private_shortfall_of(size, 1);
         self.note(shortfall);
         let level = || match config::get().heap {
             // The user set this limit.
             _ if shortfall == Shortfall::Own => Level::Info,
-            // The request fails with an error message.
+            // The failing request reports an error.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
-            // The pool isn't the requested one but a lower rung.
-            Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
+            // This pool is a lower rung than the requested one.
+            Some(Pages::Size(asked)) if asked != size as u64 => Level::Info,
             _ => config::level(Kind::Heap),
         };
-        let cure = match shortfall {
+        let hint = match shortfall {
             Shortfall::PoolEmpty => " (see hugeadm --size-for)",
             _ => "",
         };
-        let (why, next) = (shortfall.reason().unwrap_or_default(), next_rung(bytes));
+        let (why, next) = (shortfall.reason().unwrap_or_default(), fallback_text(size));
+        let size = SizeName(size);
         say_once_at(
-            &self.said,
+            &self.is_reported,
             level,
-            format_args!("heap: no more pages of {size}: {why}; {next}{cure}"),
+            format_args!("heap: no more pages of {size}: {why}; {next}{hint}"),
         );
     }
 
@@ -104,13 +105,13 @@ impl PoolBackoff {
     }
 }
 
-/// Reports at the start if the heap stays off pools because of valgrind.
-pub fn begin() {
+/// Reports at the start that the heap stays off pools under valgrind.
+pub fn report_valgrind() {
     if config::heap_is_of_pool() && sys::is_under_valgrind() {
         BACKOFF.note(Shortfall::Valgrind);
         say(
             config::level(Kind::Heap),
-            format_args!("heap: {VALGRIND}; {}", next_rung(0)),
+            format_args!("heap: {VALGRIND}; {}", fallback_text(0)),
         );
     }
 }
@@ -130,7 +131,8 @@ pub fn shortfall() -> Shortfall {
     }
 }
 
-fn next_rung(size: usize) -> &'static str {
+/// Words for the heap's next choice after the pool of this page size.
+fn fallback_text(size: usize) -> &'static str {
     let fallback = config::get().fallback;
     let is_strict = config::share_of_heap() == Some(Share::Whole);
     if size > LARGEST_UNIT && !is_strict {
@@ -150,20 +152,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_try_skips_some_growth() {
+    fn a_failure_skips_the_pool_for_some_growth() {
         let backoff = PoolBackoff::new();
         let page = 2 << 20;
-        assert!(backoff.is_worth_a_try(page) && backoff.is_worth_a_try(page));
+        assert!(backoff.count_down(page) && backoff.count_down(page));
         backoff.skip.store(2 * page, Ordering::Relaxed);
-        assert!(!backoff.is_worth_a_try(page) && !backoff.is_worth_a_try(page));
-        assert!(backoff.is_worth_a_try(page));
+        assert!(!backoff.count_down(page) && !backoff.count_down(page));
+        assert!(backoff.count_down(page));
         backoff.skip.store(SKIP_BYTES, Ordering::Relaxed);
         assert!(
-            backoff.is_worth_a_try(SKIP_BYTES + page),
-            "more than is skipped"
+            backoff.count_down(SKIP_BYTES + page),
+            "a large request ends it"
         );
         backoff.skip.store(SKIP_BYTES, Ordering::Relaxed);
-        backoff.gave_back();
-        assert!(backoff.is_worth_a_try(page));
+        backoff.end();
+        assert!(backoff.count_down(page));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn give_units(extent: &Extent, state: State, len: usize) {
         quota::give(extent.page_size(state), len);
     }
     match state {
-        State::Big => BIG_BACKOFF.gave_back(),
-        _ => BACKOFF.gave_back(),
+        State::Big => BIG_BACKOFF.end(),
+        _ => BACKOFF.end(),
     }
 }

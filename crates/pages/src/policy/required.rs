@@ -100,7 +100,7 @@ pub(crate) fn heap_refused(more: usize) {
 fn remedy(short: Shortfall) -> &'static str {
     match short {
         Shortfall::None | Shortfall::PoolEmpty => " (to grow the pool: hugeadm --pool-pages-min)",
-        Shortfall::Threads => pool_backoff::KEEP_BESIDE_THREADS,
+        Shortfall::Threads => pool_backoff::KEEP_WITH_THREADS_HINT,
         _ => "",
     }
 }

@@ -1,5 +1,5 @@
-//! Moves data and bss to huge pages. They are copied only while no other thread or signal handler
-//! runs: a write between the copy and its move into place would be lost.
+//! Moves data and bss to huge pages. Copies them only while no other thread or signal handler runs:
+//! a write between the copy and its move into place would be lost.
 #![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
 
 use core::ffi::c_int;
@@ -24,38 +24,38 @@ use crate::policy::thp::{self, NoThp};
 use crate::sys::{self, Errno, NoSignals};
 
 /// Puts a segment on huge pages, if its mappings are still as the loader made them. While other
-/// threads run, copies nothing and only advises transparent huge pages where it has no contents.
+/// threads run, copies nothing: only parts without contents are advised to use THP.
 pub fn put(load: &Load, rungs: &Rungs) -> Placement {
-    let mut got = Placement {
+    let mut placement = Placement {
         whole: load.inner(rungs.smallest()).len(),
         ..Placement::default()
     };
-    if got.whole > 0 && !load.loaded().is_unchanged() {
-        got.why = Some(Reason::Modified);
-        return got;
+    if placement.whole > 0 && !load.loaded().is_unchanged() {
+        placement.why = Some(Reason::Modified);
+        return placement;
     }
     let is_alone = !facts::has_threads();
     let _signals_blocked = NoSignals::begin();
     let rest = rungs.take_from_pools(load.range.clone(), |piece| match is_alone {
-        true => got.add_from_pool(piece, move_to_pool(load, piece)),
+        true => placement.add_from_pool(piece, move_to_pool(load, piece)),
         false => 0,
     });
     for part in rest.map(|part| inner(&part, facts::thp_size())) {
         if !part.is_empty() {
-            to_thp(load, rungs, &part, is_alone, &mut got);
+            move_to_thp(load, rungs, &part, is_alone, &mut placement);
         }
     }
-    got
+    placement
 }
 
 /// Populates each whole huge page of a writable segment.
-pub fn touch(load: &Load) {
+pub fn populate(load: &Load) {
     let range = load.inner(facts::thp_size());
     for at in range.step_by(facts::thp_size()) {
         // SAFETY: a writable segment of the program; its contents don't change.
         let byte = unsafe { AtomicU8::from_ptr(at as *mut u8) };
         let value = byte.load(Ordering::Relaxed);
-        // Writes the same value. If that fails, another thread's write has populated the page.
+        // If this fails, another thread's write has populated the page.
         let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
@@ -69,7 +69,7 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     if hugetlb_pool::has_address_slices(size) {
         return Err(Reason::AddressSlices);
     }
-    Reason::of_filter()?;
+    Reason::check_filter()?;
     let staging = Staging::from_pool(range.len(), size);
     let mut staging = staging.map_err(|_| piece.shortfall(range.len()))?;
     staging.try_to_move(size).map_err(Reason::of_move)?;
@@ -84,8 +84,8 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     Ok(done)
 }
 
-/// Copies memory of `load` from `start` into `staging` and moves the copy into place; returns the
-/// bytes replaced.
+/// Fills `staging` with the segment's memory from `start`, and replaces that memory by it. Returns
+/// the bytes replaced.
 ///
 /// # Safety
 /// Nobody may write to that memory meanwhile.
@@ -105,19 +105,25 @@ unsafe fn fill_and_replace(
     Ok(done)
 }
 
-/// Puts a range on transparent huge pages: copies the parts with contents, if no other thread runs,
-/// and advises the others.
-fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got: &mut Placement) {
+/// Puts a range on transparent huge pages: advises parts without contents, and copies the others if
+/// no other thread runs.
+fn move_to_thp(
+    load: &Load,
+    rungs: &Rungs,
+    range: &Range<usize>,
+    is_alone: bool,
+    placement: &mut Placement,
+) {
     if !rungs.thp {
-        got.why = Some(Reason::NoFallback);
+        placement.why = Some(Reason::NoFallback);
         if config::get().fallback == Fallback::Base {
-            // With transparent_hugepage/enabled=always bss would get huge pages without advice.
+            // With transparent_hugepage/enabled=always, bss would get huge pages without advice.
             let _ = advise(range, libc::MADV_NOHUGEPAGE);
         }
         return;
     }
     if let Err(why) = thp::serves_private() {
-        got.why = Some(Reason::Thp(why));
+        placement.why = Some(Reason::Thp(why));
         return;
     }
     let size = facts::thp_size();
@@ -135,8 +141,8 @@ fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got:
             (true, false) => Err(Reason::Threads),
         };
         match result {
-            Ok(()) => got.thp += end - at,
-            Err(why) => got.why = Some(why),
+            Ok(()) => placement.thp += end - at,
+            Err(why) => placement.why = Some(why),
         }
         at = end;
     }
@@ -156,7 +162,7 @@ fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Reason> {
 /// # Safety
 /// Nobody may write to the range meanwhile.
 unsafe fn copy_to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
-    Reason::of_filter()?;
+    Reason::check_filter()?;
     let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
     let staging = staging.ok_or_else(Reason::of_no_thp)?;
     // SAFETY: upheld by the caller.
@@ -174,8 +180,8 @@ mod tests {
         thp: true,
     };
 
-    /// Maps data of one and a half huge pages, then bss with a single nonzero word.
-    fn segment() -> Load {
+    /// Maps 1.5 huge pages of data, then bss with one nonzero word.
+    fn map_segment() -> Load {
         let size = facts::thp_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let len = 8 * size + 3 * sys::page_size();
@@ -199,7 +205,7 @@ mod tests {
         load
     }
 
-    fn check(load: &Load) {
+    fn assert_contents(load: &Load) {
         let size = facts::thp_size();
         for at in (load.range.start..load.file_end).step_by(512) {
             // SAFETY: mapped memory of the test.
@@ -222,11 +228,11 @@ mod tests {
         if !thp::can_be_tried("a_copy_keeps_contents_and_leaves_bss_unpopulated") {
             return;
         }
-        let load = segment();
+        let load = map_segment();
         let range = load.inner(facts::thp_size());
-        let mut got = Placement::default();
-        to_thp(&load, &THP, &range, true, &mut got);
-        assert_eq!((got.thp, got.why), (range.len(), None));
+        let mut placement = Placement::default();
+        move_to_thp(&load, &THP, &range, true, &mut placement);
+        assert_eq!((placement.thp, placement.why), (range.len(), None));
         let mut populated = 0;
         let bss_before_word = load.file_end.next_multiple_of(facts::thp_size())
             ..(load.range.start + 6 * facts::thp_size()) / facts::thp_size() * facts::thp_size();
@@ -235,7 +241,7 @@ mod tests {
         })
         .unwrap();
         assert_eq!(populated, 0, "pages of bss were populated");
-        check(&load);
+        assert_contents(&load);
     }
 
     #[test]
@@ -243,10 +249,10 @@ mod tests {
         if !thp::can_be_tried("with_other_threads_only_parts_without_contents_are_advised") {
             return;
         }
-        let load = segment();
-        let got = put(&load, &THP);
-        assert!(0 < got.thp && got.thp < got.whole);
-        assert_eq!(got.why, Some(Reason::Threads));
-        check(&load);
+        let load = map_segment();
+        let placement = put(&load, &THP);
+        assert!(0 < placement.thp && placement.thp < placement.whole);
+        assert_eq!(placement.why, Some(Reason::Threads));
+        assert_contents(&load);
     }
 }

@@ -75,7 +75,7 @@ impl Reason {
     }
 
     /// Fails if a seccomp filter may reject `mremap`, which moves a copy into place.
-    pub(super) fn of_filter() -> Result<(), Reason> {
+    pub(super) fn check_filter() -> Result<(), Reason> {
         match sys::is_rejected(Call::Mremap) {
             true => Err(Reason::MremapRejected),
             false if sys::is_filter_untested() => Err(Reason::FilterUntested),

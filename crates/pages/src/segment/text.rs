@@ -157,7 +157,7 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Reason
 fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
     // perf uses /tmp/perf-PID.map only for memory without a file.
-    if config::get().perf_map && !facts::has_threads() && Reason::of_filter().is_ok() {
+    if config::get().perf_map && !facts::has_threads() && Reason::check_filter().is_ok() {
         if let Ok(done) = replace_by_memory(load, piece) {
             return Ok(done);
         }
@@ -188,7 +188,7 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 }
 
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
-    Reason::of_filter()?;
+    Reason::check_filter()?;
     thp::serves_copy(range.len()).map_err(Reason::Thp)?;
     private_copy::take_memory(range.len())?;
     let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;

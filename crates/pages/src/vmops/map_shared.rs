@@ -11,7 +11,7 @@ use crate::extent::page_sizes;
 use crate::fork;
 use crate::kernel::hugetlb_pool::{self, GrowHint};
 use crate::kernel::{constraints, facts, populate};
-use crate::policy::pool_backoff::{self, Noted};
+use crate::policy::pool_backoff::{self, ShortfallCell};
 use crate::policy::thp::{self, NoThp};
 use crate::policy::{required, start_facts};
 use crate::rt::message::Amount;
@@ -24,7 +24,7 @@ use crate::registry::region::Backing;
 use crate::registry::shared::lock_table;
 
 /// Why shared memory isn't on hugetlb pages.
-pub static SHORTFALL: Noted = Noted::new();
+pub static SHORTFALL: ShortfallCell = ShortfallCell::new();
 
 const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 

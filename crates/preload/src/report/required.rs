@@ -276,7 +276,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         }
         let is_required = |segment| config.require.has(segment);
         if load.is_writable() && (is_required(Segment::Bss) || is_required(Segment::Data)) {
-            data::touch(&load);
+            data::populate(&load);
         }
     }
     let _ = scratch::with_file(c"/proc/self/smaps", |smaps| {

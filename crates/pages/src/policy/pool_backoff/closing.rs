@@ -1,5 +1,5 @@
 //! Keeps the heap off the pools during a fork, and for good after forks, beside threads or under a
-//! seccomp filter; reports what becomes of its pages.
+//! seccomp filter. Reports pages that move off the pools or stay.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,14 +7,14 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hugetools_contract::env::Fallback;
 use hugetools_contract::ledger::Kind;
 
-use super::next_rung;
-use super::shortfall::{FORKS_SEEN, Noted, Shortfall};
+use super::fallback_text;
+use super::shortfall::{FORKS_SEEN, Shortfall, ShortfallCell};
 use crate::policy::thp;
 use crate::rt::message::{Amount, Level, say, say_once_at};
 use crate::{config, sys};
 
 /// Why the pools are closed to the heap for good.
-static CLOSED: Noted = Noted::new();
+static CLOSED: ShortfallCell = ShortfallCell::new();
 
 /// Closes the pools to the heap for good. The first reason is kept.
 pub(crate) fn close(why: Shortfall) {
@@ -58,8 +58,8 @@ fn is_closed() -> bool {
     closed != Shortfall::None
 }
 
-/// Reports that a fork moved memory: a warning if the memory is on base pages now, or if this is
-/// the first such message and the heap isn't required (otherwise an error follows).
+/// Reports that a fork moved memory. Warns if the memory is on base pages now. Also warns the first
+/// time, unless the heap is required: an error follows then.
 pub(crate) fn say_moved(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let (level, next) = thp::below_pools();
@@ -93,7 +93,7 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if closed() == Shortfall::Forks {
-        let next = next_rung(0);
+        let next = fallback_text(0);
         let level = || match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
             _ => config::level(Kind::Forks),
@@ -102,8 +102,8 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// What keeps private memory on the pools beside threads.
-pub(crate) const KEEP_BESIDE_THREADS: &str = " (to keep hugetlb pages: hugectl --fork=kernel or, \
+/// Hint: how private memory can stay on the pools in a process with threads.
+pub(crate) const KEEP_WITH_THREADS_HINT: &str = " (to keep hugetlb pages: hugectl --fork=kernel or, \
      since Linux 5.19, hugeadm --set-userfaultfd-group GROUP)";
 
 /// Reports once that `moved` bytes of private memory have moved off the pools because of threads,
@@ -115,10 +115,10 @@ pub(crate) fn say_threads(moved: usize) {
     let say = |text: fmt::Arguments<'_>| say_once_at(&SAID, level, text);
     match moved {
         0 => say(format_args!(
-            "threads: no hugetlb pages for the heap, {WHY}{KEEP_BESIDE_THREADS}"
+            "threads: no hugetlb pages for the heap, {WHY}{KEEP_WITH_THREADS_HINT}"
         )),
         _ => say(format_args!(
-            "threads: moved {} from hugetlb pages to {}, {WHY}{KEEP_BESIDE_THREADS}",
+            "threads: moved {} from hugetlb pages to {}, {WHY}{KEEP_WITH_THREADS_HINT}",
             Amount(moved),
             thp::below_pools().1
         )),

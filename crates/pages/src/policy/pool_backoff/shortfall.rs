@@ -83,14 +83,14 @@ pub(super) const VALGRIND: &str = "off pools under valgrind";
 /// Reason after several forks that moved memory.
 pub(super) const FORKS_SEEN: &str = "off pools: two forks had to move its pages";
 
-/// A [`Shortfall`] that threads share.
+/// The last [`Shortfall`], shared by threads.
 #[derive(Debug)]
-pub struct Noted(AtomicU8);
+pub struct ShortfallCell(AtomicU8);
 
-impl Noted {
+impl ShortfallCell {
     /// Nothing failed yet.
-    pub(crate) const fn new() -> Noted {
-        Noted(AtomicU8::new(Shortfall::None as u8))
+    pub(crate) const fn new() -> ShortfallCell {
+        ShortfallCell(AtomicU8::new(Shortfall::None as u8))
     }
 
     /// Records a failure.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_noted_shortfall_is_returned() {
-        let noted = Noted::new();
+        let noted = ShortfallCell::new();
         for shortfall in Shortfall::ALL {
             noted.note(shortfall);
             assert_eq!(noted.get(), shortfall);
