@@ -1,11 +1,11 @@
-//! Direct system calls, since functions of libc may be interposed.
+//! System calls made directly, since libc's functions may be interposed.
 //!
-//! **Invariants.** Errors are values; only functions that return C results set `errno`.
-//! `seccomp_filter` decides which calls are made under a seccomp filter.
+//! **Invariants.** Errors are values; only functions that return C results set `errno`. Under a
+//! seccomp filter, `seccomp_filter` decides which calls are made.
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** Only facts that a child inherits are cached (page size, seccomp filters).
+//! **At a fork.** Only the state of seccomp filters is cached, which a child inherits.
 
 mod call;
 pub mod cast;
@@ -14,9 +14,9 @@ mod dir;
 mod file;
 mod limit;
 mod memory;
+mod mempolicy;
 mod move_fault;
 mod path;
-mod policy;
 mod process;
 mod seccomp_filter;
 mod shm;
@@ -24,7 +24,7 @@ mod userfault;
 mod valgrind;
 
 pub use call::{
-    Errno, Result, address, c_address, c_result, errno, libc_syscall, set_errno, thread_key,
+    Errno, Result, c_address, c_result, c_syscall, errno, mmap_result, set_errno, thread_key,
 };
 pub use clock::{coarse_now, now, since_boot, wall_clock};
 pub use dir::{Dir, DirAccess, FileVersion, make_dir};
@@ -34,16 +34,17 @@ pub use file::{
 };
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
-    free_memory, knows_advice, madvise, map_new, mincore, mlock, mlock2, mlockall, mmap, mprotect,
-    mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
+    free_memory, madvise, map_new, mincore, mlock, mlock2, mlockall, mmap, mprotect, mremap,
+    munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write, supports_advice,
 };
-pub use move_fault::{Message, MoveFault, run_anywhere, unshare_files_except};
+pub use mempolicy::{mbind, page_node, thread_policy};
+pub use move_fault::{MoveFault, UffdEvent, allow_all_cpus, unshare_files_except};
 pub use path::{FileSystem, file_system, may_use, memfd_create, open_inherited, unlink};
-pub use policy::{mbind, page_node, thread_policy};
 pub use process::{
-    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
-    geteuid, getpid, getppid, getuid, has_child, has_one_thread, host, is_secure, page_size,
-    probe_read, program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
+    FAULT_SIGNALS, NoSignals, block_signals, exit, faulted_bytes, futex_wait, futex_wait_for,
+    futex_wake, getegid, geteuid, getpid, getppid, getuid, has_child, has_one_thread, host_name,
+    is_secure, page_size, probe_read, program_break, set_blocked_signals, sleep, thp_disabled,
+    yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,

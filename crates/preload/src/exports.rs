@@ -55,7 +55,7 @@ unsafe extern "C" fn mmap(
     let is_eligible = call.is_eligible();
     let at = match is_eligible {
         true => sys::c_address(anon::map(&call, |addr, flags| {
-            sys::address(map(addr as *mut c_void, flags))
+            sys::mmap_result(map(addr as *mut c_void, flags))
         })),
         false => map(addr, flags),
     };

@@ -284,7 +284,7 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
     let [a, b, c, d, e, f] = args;
     call!(SYSCALL as Syscall, (number, a, b, c, d, e, f), else {
         // SAFETY: upheld by the caller.
-        unsafe { sys::libc_syscall(number, args) }
+        unsafe { sys::c_syscall(number, args) }
     })
 }
 
@@ -293,6 +293,6 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     call!(PRCTL as Prctl, (option, a, b, c, d), else {
         let args = [cast::extended(option), a, b, c, d, 0];
         // SAFETY: upheld by the caller.
-        cast::int(cast::word(unsafe { sys::libc_syscall(libc::SYS_prctl, args) }))
+        cast::int(cast::word(unsafe { sys::c_syscall(libc::SYS_prctl, args) }))
     })
 }

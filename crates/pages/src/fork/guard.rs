@@ -11,7 +11,7 @@ static SIGNALS: AtomicU64 = AtomicU64::new(0);
 /// Begins the guard. Does nothing if the gate can't be closed, for example if a signal handler forks
 /// while this thread changes pages.
 pub(super) fn begin() {
-    let signals = sys::block_signals(!sys::FAULTS);
+    let signals = sys::block_signals(!sys::FAULT_SIGNALS);
     match GATE.close() {
         true => SIGNALS.store(signals, Ordering::Relaxed),
         false => sys::set_blocked_signals(signals),

@@ -23,7 +23,8 @@ static TAKEN: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
 pub(super) fn is_on_base_pages(len: usize) -> bool {
     let is_allowed = len <= SMALL && take_allowance(len);
     let in_use = usage::in_use() + len;
-    is_allowed || in_use <= usage::SMALL_HEAP && (in_use <= TOUCHED || sys::touched() <= TOUCHED)
+    is_allowed
+        || in_use <= usage::SMALL_HEAP && (in_use <= TOUCHED || sys::faulted_bytes() <= TOUCHED)
 }
 
 /// Takes a range from this thread's allowance; returns false if it is used up.

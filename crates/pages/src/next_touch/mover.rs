@@ -9,7 +9,7 @@ use super::nodes::Nodes;
 use super::pieces::{Piece, Pieces, map_parking, unmap};
 use super::resident::{break_cow, has_resident_page};
 use crate::kernel::facts;
-use crate::sys::{self, Errno, Message, MoveFault, Result};
+use crate::sys::{self, Errno, MoveFault, Result, UffdEvent};
 
 /// Maximum number of pieces per mapping: each fault searches all of them, and each may become a VMA
 /// (`vm.max_map_count` is 65530 by default).
@@ -100,7 +100,7 @@ impl Mover {
                 at = part.parked().end;
             }
         }
-        let _ = self.fault.forget(parked);
+        let _ = self.fault.unwatch(parked);
     }
 
     /// Moves pages to their parking memory. Pages that can't move stay.
@@ -127,7 +127,7 @@ impl Mover {
     pub(super) fn serve(&mut self) {
         while let Some(message) = self.fault.read() {
             match message {
-                Message::Fault { addr, thread } => self.serve_fault(addr, thread),
+                UffdEvent::Fault { addr, thread } => self.serve_fault(addr, thread),
                 change => self.apply(&change),
             }
         }
@@ -137,17 +137,17 @@ impl Mover {
     fn read_changes(&mut self) {
         while let Some(message) = self.fault.read() {
             match message {
-                Message::Fault { addr, .. } => self.fault.wake(addr),
+                UffdEvent::Fault { addr, .. } => self.fault.wake(addr),
                 change => self.apply(&change),
             }
         }
     }
 
     /// Applies a change that the program makes to watched memory.
-    fn apply(&mut self, change: &Message) {
+    fn apply(&mut self, change: &UffdEvent) {
         match change {
-            Message::Fault { .. } => {}
-            Message::Remap { from, to, len } => {
+            UffdEvent::Fault { .. } => {}
+            UffdEvent::Remap { from, to, len } => {
                 while let Some(part) = self.pieces.take(&(*from..from + len)) {
                     self.pieces.add(Piece {
                         origin: part.origin - from + to,
@@ -155,12 +155,12 @@ impl Mover {
                     });
                 }
             }
-            Message::Unmapped(range) => {
+            UffdEvent::Unmapped(range) => {
                 while let Some(part) = self.pieces.take(range) {
                     part.unmap();
                 }
             }
-            Message::Dropped(range) => {
+            UffdEvent::Dropped(range) => {
                 let pieces = self.pieces.all().iter();
                 let parts = pieces.filter_map(|piece| piece.part_in(range));
                 parts.for_each(|part| drop_pages(&part));
@@ -186,7 +186,7 @@ impl Mover {
         let touched = addr..addr + sys::page_size();
         let Some(piece) = self.pieces.find(&touched) else {
             // A mapping that has grown, or memory that is back: nothing of this page is parked.
-            let _ = self.fault.forget(&touched);
+            let _ = self.fault.unwatch(&touched);
             return;
         };
         let node = self.nodes.of_thread(thread);
@@ -250,7 +250,7 @@ impl Mover {
         while let Some(part) = self.pieces.take(origin) {
             part.unmap();
         }
-        let _ = self.fault.forget(origin);
+        let _ = self.fault.unwatch(origin);
     }
 
     /// Brings all pieces back.

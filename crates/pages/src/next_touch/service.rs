@@ -23,7 +23,7 @@ pub fn block_program_signals() {
         true => 0b011 << 31,
         false => 0b111 << 31,
     };
-    sys::set_blocked_signals(!(sys::FAULTS | libcs));
+    sys::set_blocked_signals(!(sys::FAULT_SIGNALS | libcs));
 }
 
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
@@ -33,7 +33,7 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     // the caller closes its own.
     let unshared = sys::unshare_files_except(faults);
     // The inherited affinity may be a busy CPU.
-    sys::run_anywhere();
+    sys::allow_all_cpus();
     match unshared.and_then(|()| Mover::new(MoveFault::from_fd(faults))) {
         Ok(mut mover) => serve(&mut mover),
         Err(error) => {

@@ -67,7 +67,7 @@ struct HostAndPid;
 impl fmt::Display for HostAndPid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut buffer = [0; 65];
-        let host = sys::host(&mut buffer).unwrap_or("?");
+        let host = sys::host_name(&mut buffer).unwrap_or("?");
         write!(f, " [{host}:{}]", sys::getpid())
     }
 }

@@ -209,7 +209,7 @@ pub fn set_errno(error: Errno) {
 ///
 /// # Safety
 /// As the system call says.
-pub unsafe fn libc_syscall(number: c_long, args: [usize; 6]) -> c_long {
+pub unsafe fn c_syscall(number: c_long, args: [usize; 6]) -> c_long {
     match call(number, args) {
         Ok(result) => long(result),
         Err(error) => {
@@ -231,7 +231,7 @@ pub fn c_result(result: Result<()>) -> c_int {
 }
 
 /// Converts the result of C's `mmap`; the error is in `errno`.
-pub fn address(at: *mut c_void) -> Result<usize> {
+pub fn mmap_result(at: *mut c_void) -> Result<usize> {
     match at {
         libc::MAP_FAILED => Err(errno()),
         at => Ok(at as usize),

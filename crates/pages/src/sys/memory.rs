@@ -167,7 +167,7 @@ pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) ->
 }
 
 /// Whether the kernel supports a `madvise(2)` advice.
-pub fn knows_advice(advice: c_int) -> bool {
+pub fn supports_advice(advice: c_int) -> bool {
     let anywhere = super::process::page_size();
     let is_allowed = check_filter(Call::Madvise).is_ok();
     is_allowed && call(libc::SYS_madvise, [anywhere, 0, extended(advice)]).is_ok()

@@ -1,5 +1,5 @@
-//! Memory parked by `userfaultfd(2)`: its pages move to another address in the process, and
-//! threads that touch the old one wait until they are back (`UFFDIO_MOVE`, Linux 6.8).
+//! Parks memory by `userfaultfd(2)`: its pages move to another address in the process. A thread that
+//! touches the old address waits until they are back (`UFFDIO_MOVE`, Linux 6.8).
 #![expect(unsafe_code, reason = "moves pages by address")]
 
 use core::ffi::c_int;
@@ -24,13 +24,13 @@ const THREAD_ID: u64 = 1 << 8;
 const MOVE: u64 = 1 << 16;
 const FEATURES: u64 = EVENT_REMAP | EVENT_REMOVE | EVENT_UNMAP | THREAD_ID | MOVE;
 
-/// An open userfaultfd for missing pages; closing it ends all waiting.
+/// An open userfaultfd for missing pages. Closing it wakes all waiting threads.
 #[derive(Debug)]
 pub struct MoveFault(File);
 
 /// An event in watched memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub enum UffdEvent {
     /// A thread waits for a page.
     Fault {
         /// The page.
@@ -79,8 +79,8 @@ impl MoveFault {
         ioctl(&self.0, UFFDIO_REGISTER, &mut [start, len, MODE_MISSING, 0])
     }
 
-    /// Ends the watch; waiting threads go on. `EINVAL` if nothing is mapped there.
-    pub fn forget(&self, range: &Range<usize>) -> Result<()> {
+    /// Ends the watch and wakes waiting threads. `EINVAL` if nothing is mapped there.
+    pub fn unwatch(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = (range.start as u64, range.len() as u64);
         ioctl(&self.0, UFFDIO_UNREGISTER, &mut [start, len])
     }
@@ -133,7 +133,7 @@ impl MoveFault {
     }
 
     /// Reads a message, if there is one.
-    pub fn read(&self) -> Option<Message> {
+    pub fn read(&self) -> Option<UffdEvent> {
         const REMAP: u8 = 0x14;
         const REMOVE: u8 = 0x15;
         const FAULT: u8 = 0x12;
@@ -145,17 +145,17 @@ impl MoveFault {
         };
         let (a, b, c) = (word(8), word(16), word(24));
         Some(match buffer[0] {
-            FAULT => Message::Fault {
+            FAULT => UffdEvent::Fault {
                 addr: b & !(super::page_size() - 1),
                 thread: u32::from_ne_bytes([buffer[24], buffer[25], buffer[26], buffer[27]]),
             },
-            REMAP => Message::Remap {
+            REMAP => UffdEvent::Remap {
                 from: a,
                 to: b,
                 len: c,
             },
-            REMOVE => Message::Dropped(a..b),
-            _ => Message::Unmapped(a..b),
+            REMOVE => UffdEvent::Dropped(a..b),
+            _ => UffdEvent::Unmapped(a..b),
         })
     }
 
@@ -166,14 +166,14 @@ impl MoveFault {
 }
 
 /// Lets this thread run on any CPU.
-pub fn run_anywhere() {
+pub fn allow_all_cpus() {
     let all = [u64::MAX; 128];
     let args = [0, size_of_val(&all), all.as_ptr() as usize];
     let _ = unfiltered_call(libc::SYS_sched_setaffinity, args);
 }
 
-/// Gives this thread a descriptor table of its own that has only this one (Linux 5.9). If it fails,
-/// the table is still the program's.
+/// Gives this thread its own descriptor table with only this descriptor (Linux 5.9). On failure it
+/// still shares the program's table.
 pub fn unshare_files_except(keep: c_int) -> Result<()> {
     const UNSHARE: usize = 1 << 1;
     const LAST: usize = c_int::MAX as usize;

@@ -32,7 +32,7 @@ pub fn program_break() -> usize {
 }
 
 /// The host name; `None` if it is empty.
-pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
+pub fn host_name(buffer: &mut [u8; 65]) -> Option<&str> {
     // SAFETY: all bits zero are a valid `utsname`.
     let names =
         unsafe { filled::<libc::utsname>(|names| unfiltered_call(libc::SYS_uname, [names])) };
@@ -129,7 +129,7 @@ pub fn thp_disabled() -> Option<bool> {
 pub struct NoSignals(u64);
 
 /// Signals that a thread's own faults raise. If they are blocked, a fault kills the process.
-pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
+pub const FAULT_SIGNALS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
     | 1 << (libc::SIGFPE - 1)
     | 1 << (libc::SIGILL - 1)
@@ -144,7 +144,7 @@ impl NoSignals {
 
     /// Blocks all signals except faults.
     pub fn but_faults() -> NoSignals {
-        NoSignals(block_signals(!FAULTS))
+        NoSignals(block_signals(!FAULT_SIGNALS))
     }
 
     /// Blocks all signals except faults, unless the program's own seccomp filter may forbid it.
@@ -222,7 +222,7 @@ pub fn page_size() -> usize {
 
 /// Estimate of the bytes populated by page faults: a base page for each minor fault
 /// (`getrusage(2)`). 0 under a filter.
-pub fn touched() -> usize {
+pub fn faulted_bytes() -> usize {
     let who = extended(libc::RUSAGE_SELF);
     let get = |usage| unfiltered_call(libc::SYS_getrusage, [who, usage]);
     // SAFETY: all bits zero are a valid `rusage`.

@@ -180,7 +180,7 @@ pub(super) fn madvise(
     if known.is_empty() {
         return Err(NOT_MAPPED);
     }
-    if !sys::knows_advice(advice) {
+    if !sys::supports_advice(advice) {
         return Err(INVALID);
     }
     let range = match Kind::of(advice) {

@@ -124,7 +124,7 @@ unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
     first!(
-        next_touch::touch(addr as usize, len),
+        next_touch::huge_next_touch(addr as usize, len),
         calls::huge_next_touch(addr, len)
     )
 }

@@ -1,4 +1,4 @@
-//! `huge_next_touch`, and the same for all memory of a program (`hugectl --next-touch`).
+//! `huge_next_touch`, and `hugectl --next-touch`, which applies it to all large mappings.
 #![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
 
 use core::ffi::{c_int, c_void};
@@ -15,11 +15,11 @@ use hugetools_pages::{config, fork};
 
 use crate::next::later::{PTHREAD_CREATE, PTHREAD_DETACH};
 
-/// How long (ms) the number of threads must not change.
-const STABLE: u64 = 1000;
+/// How long (ms) the number of threads must stay constant before memory moves.
+const STABLE_MS: u64 = 1000;
 
-/// `huge_next_touch`
-pub(crate) fn touch(addr: usize, len: usize) -> c_int {
+/// Implements `huge_next_touch`; keeps `errno` on success.
+pub(crate) fn huge_next_touch(addr: usize, len: usize) -> c_int {
     let before = sys::errno();
     fork::watch();
     start_facts::take();
@@ -38,33 +38,33 @@ fn spawn(start: Start) -> Result<()> {
         *mut c_void,
     ) -> c_int;
     type Detach = unsafe extern "C" fn(libc::pthread_t) -> c_int;
-    // SAFETY: the type of the function of that name.
+    // SAFETY: libc's prototype.
     let create = unsafe { PTHREAD_CREATE.function::<Create>() }.ok_or(Errno(libc::ENOSYS))?;
     // SAFETY: likewise.
     let detach = unsafe { PTHREAD_DETACH.function::<Detach>() }.ok_or(Errno(libc::ENOSYS))?;
     let mut thread = core::mem::MaybeUninit::<libc::pthread_t>::zeroed();
-    // SAFETY: a thread of ours, which takes no argument.
+    // SAFETY: `start` ignores its argument.
     match unsafe { create(thread.as_mut_ptr(), core::ptr::null(), start, null_mut()) } {
         0 => {}
         error => return Err(Errno(error)),
     }
     // SAFETY: filled by libc.
     let thread = unsafe { thread.assume_init() };
-    // SAFETY: nobody joins this thread.
+    // SAFETY: created above, and never joined.
     unsafe { detach(thread) };
     Ok(())
 }
 
-/// Called before the program creates a thread. The first call starts a thread that waits until the
-/// program has all its threads, and requests the move of all memory.
-pub(crate) fn before_thread() {
+/// Called before the program creates a thread. The first call starts a thread of ours that runs
+/// [`wait_and_request`].
+pub(crate) fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if config::get().next_touch.is_none() || DONE.swap(true, Ordering::Relaxed) {
         return;
     }
     fork::watch();
     let _quiet = NoSignals::but_faults();
-    if spawn(wait_and_touch).is_err() {
+    if spawn(wait_and_request).is_err() {
         say(
             Level::Warning,
             format_args!("next touch: no pages will move, since no thread can be created"),
@@ -72,38 +72,39 @@ pub(crate) fn before_thread() {
     }
 }
 
-/// Waits until the number of threads is constant for [`STABLE`] ms, then requests the moves.
-extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
+/// Waits until the number of threads is constant for [`STABLE_MS`], then requests the move
+/// of all large mappings.
+extern "C-unwind" fn wait_and_request(_: *mut c_void) -> *mut c_void {
     block_program_signals();
     let mut before = 0;
     loop {
-        sys::sleep(STABLE);
+        sys::sleep(STABLE_MS);
         // The program's own filter may kill the process for the next sleep.
         if sys::filter() == Filter::Own {
             return null_mut();
         }
         let now = facts::threads();
-        // Two are this thread and the main thread.
+        // One is this thread, one the main thread.
         if now > 2 && now == before {
             break;
         }
         before = now;
     }
-    touch_all();
+    request_all();
     null_mut()
 }
 
-/// Maximum number of mappings that move; the others stay.
-const MOST: usize = 48;
+/// Maximum number of mappings that move. Later ones stay.
+const MAX_MAPPINGS: usize = 48;
 
-fn touch_all() {
+fn request_all() {
     start_facts::take();
-    let least = config::get().next_touch.unwrap_or(0);
-    let least = usize::try_from(least).unwrap_or(usize::MAX);
-    let mut all = [const { 0..0 }; MOST];
+    let min_len = config::get().next_touch.unwrap_or(0);
+    let min_len = usize::try_from(min_len).unwrap_or(usize::MAX);
+    let mut all = [const { 0..0 }; MAX_MAPPINGS];
     let mut count = 0;
     for_each_movable(&(0..usize::MAX), |range, _| {
-        if range.len() >= least && count < MOST {
+        if range.len() >= min_len && count < MAX_MAPPINGS {
             all[count] = range;
             count += 1;
         }
@@ -111,12 +112,12 @@ fn touch_all() {
     for range in &all[..count] {
         match request(range, spawn) {
             Ok(()) => {}
-            // `request` has said why, or there is one node.
+            // `request` has reported why, or the machine has one node.
             Err(Errno(libc::ENOTSUP)) => return,
             Err(Errno(error)) => say(
                 Level::Warning,
                 format_args!(
-                    "next touch: memory at {:x} doesn't move: error {error}",
+                    "next touch: memory at {:x} doesn't move: errno {error}",
                     range.start
                 ),
             ),

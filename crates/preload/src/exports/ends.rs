@@ -1,4 +1,4 @@
-//! The end of a program, for the report.
+//! `exit` and `_exit`: reports before the program ends.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::c_int;
@@ -26,9 +26,9 @@ unsafe extern "C" fn _Exit(status: c_int) -> ! {
     exit_at_once(status)
 }
 
-/// Both names end here: a program may define `_exit` itself and call `_Exit` in it.
+/// `_Exit` doesn't call `_exit`: a program may define `_exit` itself and call `_Exit` in it.
 fn exit_at_once(status: c_int) -> ! {
-    end::at_once(status);
+    end::report_at_exit(status);
     loop {
         call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else sys::exit(status));
     }

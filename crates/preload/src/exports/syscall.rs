@@ -1,4 +1,4 @@
-//! `syscall(2)`: recognises seccomp filters, `PR_SET_THP_DISABLE` and the end of the process.
+//! `syscall(2)`: handles seccomp filters, `PR_SET_THP_DISABLE` and `exit_group` by number.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::c_long;
@@ -9,7 +9,7 @@ use crate::next;
 use crate::process::seccomp;
 use crate::report::end;
 
-/// `syscall(2)` with the maximum number of arguments.
+/// `syscall(2)`. All six arguments are passed on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -30,7 +30,7 @@ unsafe extern "C" fn syscall(
         return 0;
     }
     if number == libc::SYS_exit_group {
-        end::at_once(cast::int(a));
+        end::report_at_exit(cast::int(a));
     }
     call()
 }

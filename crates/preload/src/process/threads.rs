@@ -57,7 +57,7 @@ fn before_create() {
         lock::note_threads();
     }
     admission::before_threads();
-    next_touch::before_thread();
+    next_touch::before_create();
 }
 
 #[unsafe(no_mangle)]

@@ -61,7 +61,7 @@ fn status() -> Ended {
 }
 
 /// Reports at `_exit`, except in a child of `vfork`, which shares its parent's memory.
-pub(crate) fn at_once(status: c_int) {
+pub(crate) fn report_at_exit(status: c_int) {
     if shared_page::is_own_process() {
         report_once(Some(status));
     }
@@ -142,7 +142,7 @@ fn compose(ended: Ended) -> Option<Text> {
         exe,
         name: own.map_or(report::base(exe), |(_, name)| name),
         origin: Origin {
-            host: sys::host(&mut host).map(str::as_bytes),
+            host: sys::host_name(&mut host).map(str::as_bytes),
             rank: scratch::with_file(c"/proc/self/environ", report::rank).flatten(),
             parent: Some(sys::getppid()),
         },

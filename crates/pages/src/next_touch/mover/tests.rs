@@ -147,7 +147,7 @@ fn a_piece_that_the_program_drops_is_not_parked_afterwards() {
         len: LEN,
     });
     mover.unused = parked..parked + LEN;
-    mover.apply(&Message::Dropped(range.start..range.start + PAGE));
+    mover.apply(&UffdEvent::Dropped(range.start..range.start + PAGE));
     assert!(mover.pieces.all().is_empty());
     unmap(range.start, LEN);
 }

@@ -1,4 +1,4 @@
-//! Memory policies.
+//! Memory policies and nodes of pages.
 #![expect(unsafe_code, reason = "takes addresses")]
 
 use core::ffi::c_int;
