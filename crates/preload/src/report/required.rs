@@ -1,10 +1,7 @@
-//! `--require` before the program begins: code, data, bss and the main stack are measured; heap,
-//! private mappings and shared memory are probed. If a requirement isn't met the program doesn't
-//! begin.
-#![expect(
-    unsafe_code,
-    reason = "unmaps what was mapped to see whether it can be"
-)]
+//! Checks `--require` before the program begins: measures code, data, bss and the main stack, and
+//! probes pages for heap, private mappings and shared memory. If a requirement isn't met, the
+//! program doesn't begin.
+#![expect(unsafe_code, reason = "unmaps the mapping of a probe")]
 
 use core::fmt;
 use core::ops::{ControlFlow, Range};
@@ -43,25 +40,25 @@ pub(crate) fn is_met() -> bool {
         return true;
     }
     start_facts::take();
-    let is_of_file = |segment| SEGMENTS.contains(&segment);
+    let is_of_file = |segment| FILE_SEGMENTS.contains(&segment);
     if require.all().any(|(segment, _)| is_of_file(segment)) {
-        measure_all(config);
+        measure_program(config);
     }
     if require.has(Segment::Stack) {
         measure_stack();
     }
     let refused = require.all().filter(|(segment, share)| {
         let met = match segment {
-            Segment::Heap => heap(config).map_err(|why| refuse(*segment, *share, &why)),
-            Segment::Anon => transparent().map_err(|why| refuse(*segment, *share, &why)),
-            Segment::Shm => shm(config).map_err(|why| refuse(*segment, *share, &why)),
+            Segment::Heap => probe_heap(config).map_err(|why| refuse(*segment, *share, &why)),
+            Segment::Anon => probe_thp().map_err(|why| refuse(*segment, *share, &why)),
+            Segment::Shm => probe_shm(config).map_err(|why| refuse(*segment, *share, &why)),
             _ => Measure::of(*segment).check(*segment, *share),
         };
         met.is_err()
     });
-    // `count` visits all of them.
+    // `count`, unlike `any`, checks and reports all of them.
     let refused = refused.count();
-    shared_page::note_required(met(&[], &mut NONE.clone()));
+    shared_page::note_required(met(&[], &mut NO_RESULTS.clone()));
     refused == 0
 }
 
@@ -80,8 +77,8 @@ fn refuse(segment: Segment, share: Share, why: &dyn fmt::Display) {
     );
 }
 
-/// Room for all requirements.
-pub(crate) const NONE: [Met; COUNT] = [Met {
+/// An array for [`met`] to fill.
+pub(crate) const NO_RESULTS: [Met; COUNT] = [Met {
     required: Required(Segment::Text, Share::Whole),
     bytes: 0,
     huge: 0,
@@ -90,11 +87,12 @@ pub(crate) const NONE: [Met; COUNT] = [Met {
 
 const COUNT: usize = Require::SEGMENTS.len();
 
-/// Returns the requirements with their state, for a report with these rows.
-pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Met] {
+/// Returns each requirement, its bytes, and whether it is met. Segments that weren't measured take
+/// their bytes from `rows`.
+pub(crate) fn met<'a>(rows: &[Row<'_>], results: &'a mut [Met; COUNT]) -> &'a [Met] {
     let mut count = 0;
     let all = config::get().require.all();
-    for ((segment, share), place) in all.zip(places.iter_mut()) {
+    for ((segment, share), result) in all.zip(results.iter_mut()) {
         let measure = Measure::of(segment);
         let is_measured = MEASURABLE.contains(&segment);
         let of_segment = || rows.iter().filter(|row| row.segment == segment);
@@ -106,7 +104,7 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Me
             Share::Whole => (measure.whole, measure.huge),
             Share::Percent(_) => (measure.all, measure.huge),
         };
-        *place = Met {
+        *result = Met {
             required: Required(segment, share),
             bytes,
             huge,
@@ -115,29 +113,31 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Me
         };
         count += 1;
     }
-    &places[..count]
+    &results[..count]
 }
 
 /// Segments of the program's file.
-const SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
+const FILE_SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
 
-/// Segments that are measured before the program begins.
+/// Segments measured before the program begins.
 const MEASURABLE: [Segment; 4] = [Segment::Text, Segment::Data, Segment::Bss, Segment::Stack];
 
-/// Bytes of each of [`MEASURABLE`]: all, in whole huge pages, on huge pages.
+/// The [`Measure`] of each segment.
 static MEASURED: [[AtomicU64; 3]; segment::ALL.len()] =
     [const { [const { AtomicU64::new(0) }; 3] }; segment::ALL.len()];
 
-/// Bytes of a segment.
+/// Bytes of a segment before the program begins; 0 for those not in [`MEASURABLE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Measure {
     pub(crate) all: u64,
+    /// Bytes that whole huge pages could hold.
     pub(crate) whole: u64,
+    /// Bytes on huge pages.
     pub(crate) huge: u64,
 }
 
 impl Measure {
-    /// Returns the measurement made before the program began.
+    /// Returns the recorded measurement.
     pub(crate) fn of(segment: Segment) -> Measure {
         let words = MEASURED[segment as usize].each_ref();
         let [all, whole, huge] = words.map(|word| word.load(Ordering::Relaxed));
@@ -162,9 +162,9 @@ impl Measure {
         };
         let tenths = (huge * 1000).checked_div(of).unwrap_or(0);
         let (whole, tenth) = (tenths / 10, tenths % 10);
-        let because = Because(segment, self);
+        let because = BasePagesReason(segment, self);
         let (huge, of) = (huge / 1024, of / 1024);
-        // In a variable, the temporaries of `format_args!` would be dropped too early (Rust 1.85).
+        // Not in a variable: Rust 1.85 would drop the temporaries of `format_args!` too early.
         refuse(
             segment,
             share,
@@ -175,11 +175,11 @@ impl Measure {
 }
 
 /// Formats why the rest isn't on huge pages.
-struct Because(Segment, Measure);
+struct BasePagesReason(Segment, Measure);
 
-impl fmt::Display for Because {
+impl fmt::Display for BasePagesReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Because(segment, measure) = self;
+        let BasePagesReason(segment, measure) = self;
         let outcome = match segment {
             Segment::Stack => return because_of_stack(*measure, f),
             Segment::Text => &reason::TEXT,
@@ -232,8 +232,8 @@ fn measure_stack() {
         ..Measure::default()
     };
     let _ = scratch::with_file(c"/proc/self/smaps", |smaps| {
-        let is_it = |record: &Record<'_>| record.start == mapping.start as u64;
-        for record in records(smaps).filter(is_it) {
+        let is_stack = |record: &Record<'_>| record.start == mapping.start as u64;
+        for record in records(smaps).filter(is_stack) {
             let pmd = facts::thp_size() as u64;
             let range = record.start..record.end;
             let row = segment::piece(&record, range, pmd, Segment::Stack, None);
@@ -244,7 +244,7 @@ fn measure_stack() {
     measure.note(Segment::Stack);
 }
 
-fn measure_all(config: &Config) {
+fn measure_program(config: &Config) {
     objects::each(|object| {
         if object.is_program {
             measure(object, config);
@@ -255,24 +255,24 @@ fn measure_all(config: &Config) {
 
 fn measure(object: &Object<'_>, config: &Config) {
     let mut sums = [Measure::default(); 3];
-    // Huge pages of the file itself can't cover its last, partial page.
-    let (mut in_file, mut is_of_file) = (0, false);
+    // The file's own huge pages can't cover the last, partial huge page of the segment.
+    let (mut whole_in_file, mut uses_file_pages) = (0, false);
     let loads = || loads(object.headers, object.base, sys::page_size());
     for load in loads() {
-        for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
+        for (part, sum) in parts(&load).into_iter().zip(indexes(&load)) {
             sums[sum].all += part.len() as u64;
         }
         let Some(pages) = pages_for(&load, config) else {
             continue;
         };
         let page = Rungs::of(pages).smallest();
-        for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
+        for (part, sum) in parts(&load).into_iter().zip(indexes(&load)) {
             let whole = tail::extended(&load, page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;
         }
         if !load.is_writable() {
-            in_file += load.inner(page).len() as u64;
+            whole_in_file += load.inner(page).len() as u64;
         }
         let is_required = |segment| config.require.has(segment);
         if load.is_writable() && (is_required(Segment::Bss) || is_required(Segment::Data)) {
@@ -282,28 +282,29 @@ fn measure(object: &Object<'_>, config: &Config) {
     let _ = scratch::with_file(c"/proc/self/smaps", |smaps| {
         for record in records(smaps) {
             for load in loads() {
-                for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
+                for (part, sum) in parts(&load).into_iter().zip(indexes(&load)) {
                     let start = record.start.max(part.start as u64);
                     let end = record.end.min(part.end as u64);
                     if start < end {
                         let pmd = facts::thp_size() as u64;
-                        let row = segment::piece(&record, start..end, pmd, SEGMENTS[sum], None);
+                        let row =
+                            segment::piece(&record, start..end, pmd, FILE_SEGMENTS[sum], None);
                         sums[sum].huge += row.huge_bytes();
-                        is_of_file |= sum == 0 && record.file_huge > 0;
+                        uses_file_pages |= sum == 0 && record.file_huge > 0;
                     }
                 }
             }
         }
     });
-    if is_of_file {
-        sums[0].whole = in_file;
+    if uses_file_pages {
+        sums[0].whole = whole_in_file;
     }
-    for (segment, measure) in SEGMENTS.into_iter().zip(sums) {
+    for (segment, measure) in FILE_SEGMENTS.into_iter().zip(sums) {
         measure.note(segment);
     }
 }
 
-/// Returns the part from the file, and the bss.
+/// Returns the part with the file's contents, then the bss.
 fn parts(load: &Load) -> [Range<usize>; 2] {
     let range = &load.range;
     let middle = match load.is_writable() {
@@ -313,81 +314,83 @@ fn parts(load: &Load) -> [Range<usize>; 2] {
     [range.start..middle, middle..range.end]
 }
 
-/// Returns each part's index in [`SEGMENTS`].
-fn places(load: &Load) -> [usize; 2] {
+/// Returns each part's index in [`FILE_SEGMENTS`].
+fn indexes(load: &Load) -> [usize; 2] {
     match load.is_writable() {
         true => [1, 2],
         false => [0, 0],
     }
 }
 
-/// The reason a heap, mapping or shared memory can't begin on the requested pages.
-enum CannotStart {
-    NotOurs,
-    Kept(host_malloc::Reason),
+/// Why heap, private mappings or shared memory can't get the requested pages.
+enum Unavailable {
+    /// Without libhugetlbfs_heap.so.
+    NoHeapLibrary,
+    OwnAllocator(host_malloc::Reason),
     /// The pool of this page size gives no page.
     Pool(usize),
-    Transparent(Option<NoThp>),
+    /// `None` if the kernel gave none or can't tell.
+    Thp(Option<NoThp>),
 }
 
-impl fmt::Display for CannotStart {
+impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CannotStart::NotOurs => {
-                f.write_str("malloc is not ours (libhugetlbfs_heap.so is not loaded)")
+            Unavailable::NoHeapLibrary => f.write_str("libhugetlbfs_heap.so is not loaded"),
+            Unavailable::OwnAllocator(reason) => {
+                write!(f, "the program has its own allocator ({reason})")
             }
-            CannotStart::Kept(reason) => write!(f, "the program has its own allocator ({reason})"),
-            CannotStart::Pool(size) => write!(
+            Unavailable::Pool(size) => write!(
                 f,
                 "this process gets no page of the pool of {} pages (to grow it: hugeadm --pool-pages-min)",
                 SizeName(*size)
             ),
-            CannotStart::Transparent(Some(why)) => f.write_str(why.reason()),
-            CannotStart::Transparent(None) => f.write_str(
+            Unavailable::Thp(Some(why)) => f.write_str(why.reason()),
+            Unavailable::Thp(None) => f.write_str(
                 "the kernel has no transparent huge page now, or cannot tell (before Linux 6.1)",
             ),
         }
     }
 }
 
-fn heap(config: &Config) -> Result<(), CannotStart> {
+fn probe_heap(config: &Config) -> Result<(), Unavailable> {
     let pages = config.heap.filter(|_| marker::has_heap());
-    let pages = pages.ok_or(CannotStart::NotOurs)?;
+    let pages = pages.ok_or(Unavailable::NoHeapLibrary)?;
     if let Some(reason) = host_malloc::reason() {
-        return Err(CannotStart::Kept(reason));
+        return Err(Unavailable::OwnAllocator(reason));
     }
     let rungs = Rungs::of(pages);
     let Some(first) = rungs.first else {
-        return transparent();
+        return probe_thp();
     };
     let mut sizes = [Some(first), rungs.second].into_iter().flatten();
     let is_available = |size: usize| Staging::from_pool(size, size).is_ok();
     sizes
         .any(is_available)
         .then_some(())
-        .ok_or(CannotStart::Pool(first))
+        .ok_or(Unavailable::Pool(first))
 }
 
-fn transparent() -> Result<(), CannotStart> {
-    thp::serves_private().map_err(|why| CannotStart::Transparent(Some(why)))?;
+fn probe_thp() -> Result<(), Unavailable> {
+    thp::serves_private().map_err(|why| Unavailable::Thp(Some(why)))?;
     let size = facts::thp_size();
-    let staging = Staging::transparent(size).map_err(|_| CannotStart::Transparent(None))?;
-    let scarce = CannotStart::Transparent(Some(NoThp::Scarce));
+    let staging = Staging::transparent(size).map_err(|_| Unavailable::Thp(None))?;
+    let scarce = Unavailable::Thp(Some(NoThp::Scarce));
     let populated = staging.ok_or(scarce)?.populate();
-    populated.map_err(|_| CannotStart::Transparent(None))
+    populated.map_err(|_| Unavailable::Thp(None))
 }
 
-fn shm(config: &Config) -> Result<(), CannotStart> {
+fn probe_shm(config: &Config) -> Result<(), Unavailable> {
     let Some(size) = config.shm.and_then(|pages| Rungs::of(pages).first) else {
-        return thp::serves_shared().map_err(|why| CannotStart::Transparent(Some(why)));
+        return thp::serves_shared().map_err(|why| Unavailable::Thp(Some(why)));
     };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| CannotStart::Pool(size))?;
+    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| Unavailable::Pool(size))?;
     let populated = match constraints::may_limit(size) {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };
     // SAFETY: mapped above; no other code has the address.
     let _ = unsafe { sys::munmap(at, size) };
-    populated.map_err(|_| CannotStart::Pool(size))
+    populated.map_err(|_| Unavailable::Pool(size))
 }
