@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, ValueHint};
 
 const LONG_ABOUT: &str = "\
-Shows page sizes, in bytes, one on a line, smallest first. Without an option, \
-shows only the size of ordinary pages.";
+Shows page sizes in bytes, one per line, smallest first. Without an option, \
+shows only the size of base pages.";
 
 const AFTER_HELP: &str = "\
 Examples:
-  pagesize                 the size of ordinary pages
-  pagesize --all           that and the sizes of huge pages
+  pagesize                 the size of base pages
+  pagesize --all           all page sizes
   pagesize --huge-only     the sizes of huge pages
 
 Exit status: 0 done, 1 failed, 2 usage error.";
@@ -31,12 +31,12 @@ Exit status: 0 done, 1 failed, 2 usage error.";
     disable_version_flag = true
 )]
 pub struct Args {
-    /// Show all page sizes: that of ordinary pages, then those of huge pages
+    /// Show the sizes of base pages and huge pages
     #[arg(long, short = 'a', help_heading = "Show")]
     pub all: bool,
 
-    /// Show the sizes of huge pages only, also with --all
-    // --h has always been an abbreviation of this.
+    /// Show only the sizes of huge pages, even with --all
+    // As in libhugetlbfs, --h is short for this, not for --help.
     #[arg(long, short = 'H', alias = "h", help_heading = "Show")]
     pub huge_only: bool,
 

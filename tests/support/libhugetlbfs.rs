@@ -22,7 +22,7 @@ pub(crate) fn is_installed(test: &str, package: &str) -> bool {
 }
 
 /// Whether its hugeadm is installed and we are root; otherwise reports a skipped test.
-pub(crate) fn is_here(test: &str) -> bool {
+pub(crate) fn can_run_hugeadm(test: &str) -> bool {
     is_installed(test, "libhugetlbfs-bin") && needs::root(test)
 }
 

@@ -60,8 +60,8 @@ fn refresh_cache(place: &Destination) -> Result<(), Failure> {
     }
 }
 
-/// Fails if this user may not write below the prefix.
-pub fn may_write(place: &Destination) -> Result<(), Failure> {
+/// Fails if this user has no write permission below the prefix.
+pub fn check_writable(place: &Destination) -> Result<(), Failure> {
     let dir = below(&root(place)?, &absolute(&place.prefix)?);
     let nearest = dir.ancestors().find(|dir| dir.exists());
     let nearest = nearest.unwrap_or(Path::new("/"));

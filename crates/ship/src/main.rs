@@ -25,17 +25,17 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<String, Failure> {
-    let from = cli.from.as_deref();
+    let built = cli.from.as_deref();
     match cli.task {
         Task::Install(destination) => {
-            let tree = Tree::prepare(from)?;
-            install::may_write(&destination)?;
+            let tree = Tree::prepare(built)?;
+            install::check_writable(&destination)?;
             install::install(&tree, &destination)
         }
         Task::Uninstall(destination) => {
-            install::may_write(&destination)?;
+            install::check_writable(&destination)?;
             install::uninstall(&destination)
         }
-        Task::Packages { output } => packages::make(&Tree::prepare(from)?, output),
+        Task::Packages { output } => packages::make(&Tree::prepare(built)?, output),
     }
 }

@@ -1,10 +1,9 @@
-//! Compares our hugeadm with that of libhugetlbfs 2.23 by their effects on a real kernel, in a
-//! virtual machine.
+//! Compares the effects of our hugeadm and libhugetlbfs 2.23's on the kernel of a virtual machine.
 
 use std::path::Path;
 
 use crate::support::guest::{Guest, GuestNode, guest};
-use crate::support::libhugetlbfs::{HUGEADM, is_here};
+use crate::support::libhugetlbfs::{HUGEADM, can_run_hugeadm};
 use crate::support::tool::Ran;
 
 /// Resets the kernel: ten pool pages, five surplus pages allowed, no hugetlbfs mounts, and fixed
@@ -24,8 +23,8 @@ cd khugepaged
 echo 4096 > pages_to_scan; echo 60000 > alloc_sleep_millisecs; echo 10000 > scan_sleep_millisecs
 ";
 
-/// Prints everything that the tested options change. Owner and mode of mounts come from `stat`:
-/// `/proc/mounts` shows them only if they were mount options.
+/// Prints all state that the tested options change. Owners and modes come from `stat`: `/proc/mounts`
+/// shows them only if they were mount options.
 const STATE: &str = "
 cd /proc/sys
 grep -H . vm/nr_hugepages vm/nr_overcommit_hugepages vm/hugetlb_shm_group kernel/shmmax vm/min_free_kbytes
@@ -37,7 +36,7 @@ find /var/lib/hugetlbfs -type d -exec stat -c '%n %u:%g %a' {} + 2>/dev/null | s
 ";
 
 fn guest_with_both_tools(test: &str) -> Option<Guest> {
-    if !is_here(test) {
+    if !can_run_hugeadm(test) {
         return None;
     }
     let node = GuestNode {
@@ -51,7 +50,7 @@ fn guest_with_both_tools(test: &str) -> Option<Guest> {
     Some(guest)
 }
 
-/// Runs both tools for each case. Returns the resulting state and exit status, libhugetlbfs first.
+/// Runs both tools with each case's options. Returns state and exit status, libhugetlbfs' first.
 fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
     let command = |tool: &str, options: &str| {
         format!("sh /reset; {tool} {options} >/dev/null 2>&1; status=$?; sh /state; exit $status")

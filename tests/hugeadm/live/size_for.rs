@@ -1,4 +1,4 @@
-//! `--size-for`: the pages that programs need.
+//! `--size-for`: the number of pool pages that a process or program needs.
 #![expect(
     clippy::disallowed_methods,
     reason = "creates files of a recorded tree"
@@ -33,7 +33,7 @@ Rss: 132 kB
 ";
 
 #[test]
-fn a_process_needs_what_it_has_touched_and_shared_memory_as_a_whole() {
+fn a_process_needs_its_resident_private_memory_and_all_shared_memory() {
     let dir = tree::machine("x86_64-8node");
     create_dir_all(dir.path().join("proc/77")).unwrap();
     std::fs::write(dir.path().join("proc/77/smaps"), SMAPS).unwrap();
@@ -56,9 +56,8 @@ min = 132
     );
 }
 
-/// The heap of a program is not known before it runs.
 #[test]
-fn a_program_has_whole_pages_of_text() {
+fn a_program_file_needs_its_text_but_its_heap_is_unknown() {
     let dir = tree::machine("x86_64-8node");
     let own = std::env::current_exe().unwrap();
     let ran = hugeadm(dir.path(), &["--size-for", own.to_str().unwrap()]);
@@ -76,7 +75,7 @@ fn a_program_has_whole_pages_of_text() {
 }
 
 #[test]
-fn java_tells_its_heap_and_code_cache() {
+fn java_computes_its_heap_and_code_cache() {
     if !needs::programs("the size of Java", &["java"]) {
         return;
     }
@@ -119,7 +118,7 @@ fn postgresql_computes_its_shared_memory() {
     let Some((bin, user)) = installed("the size of PostgreSQL") else {
         return;
     };
-    // The server would use a pool.
+    // The server tries huge pages by default, so the pool must be empty.
     let Some(_unchanged) = without_pool("the size of PostgreSQL") else {
         return;
     };
