@@ -55,7 +55,7 @@ pub fn before_filter() {
         None | Some(Ok(0)) => {}
         Some(Ok(moved)) => {
             pool_backoff::say_filter(moved);
-            required::heap_moved(moved, "before a seccomp filter");
+            required::report_heap_moved(moved, "before a seccomp filter");
         }
         Some(Err(why)) => pool_backoff::say_left(runs::total_bytes(), &why),
     }
@@ -81,6 +81,6 @@ fn leave_pools() {
     let moved = evacuate::leave_pools().and_then(Result::ok);
     if let Some(moved @ 1..) = moved {
         pool_backoff::say_threads(moved);
-        required::heap_moved(moved, "before the first thread");
+        required::report_heap_moved(moved, "before the first thread");
     }
 }

@@ -30,7 +30,7 @@ fn move_all(total: usize, shield: &Shield) -> usize {
     for extent in runs::writable() {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
             // Noted before the move: a report may be written meanwhile.
-            required::heap_moves();
+            required::note_heap_move();
         }
         moved += move_extent(extent, piece, shield);
         // Retries page by page: one page in use (another thread's commit, the stack of a
@@ -53,7 +53,7 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
 pub(super) fn report(moved: usize) {
     if moved > 0 {
         pool_backoff::say_moved(moved);
-        required::heap_moved(moved, "before a fork");
+        required::report_heap_moved(moved, "before a fork");
     }
     let left = runs::total_bytes();
     if left > 0 {

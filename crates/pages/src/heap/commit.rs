@@ -123,7 +123,7 @@ fn fill(
         at = fill_huge(extent, at..run.end, state, &publish);
         let left = (run.end - at) * extent.layout.unit;
         if at < run.end && wants_hugetlb(extent) && !required::heap_may_fall_back(left) {
-            required::heap_refused(left);
+            required::report_heap_refused(left);
             return (at, Err(Errno(libc::ENOMEM)));
         }
     }
@@ -152,7 +152,7 @@ fn populate_thp(extent: &Extent, run: Range<usize>, state: State) -> Result<()> 
     if config::share_of_heap().is_none() || is_populated() || required::heap_may_fall_back(len) {
         return Ok(());
     }
-    required::heap_refused(len);
+    required::report_heap_refused(len);
     // SAFETY: likewise.
     let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     Err(Errno(libc::ENOMEM))

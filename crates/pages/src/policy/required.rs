@@ -70,7 +70,7 @@ impl HeapBytes {
 }
 
 /// Reports once that the heap can't grow as required.
-pub(crate) fn heap_refused(more: usize) {
+pub(crate) fn report_heap_refused(more: usize) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
@@ -80,8 +80,8 @@ pub(crate) fn heap_refused(more: usize) {
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
     let (why, remedy) = match config::heap_is_of_pool() {
         true => {
-            let short = pool_backoff::shortfall();
-            (short.reason(), remedy(short))
+            let shortfall = pool_backoff::shortfall();
+            (shortfall.reason(), remedy_for(shortfall))
         }
         false => (thp::serves_private().err().map(thp::NoThp::reason), ""),
     };
@@ -96,9 +96,9 @@ pub(crate) fn heap_refused(more: usize) {
     );
 }
 
-/// What gives a required heap more pool pages; empty if the reason says it.
-fn remedy(short: Shortfall) -> &'static str {
-    match short {
+/// Hint: how to get more pool pages for a required heap. Empty if the reason has it.
+fn remedy_for(shortfall: Shortfall) -> &'static str {
+    match shortfall {
         Shortfall::None | Shortfall::PoolEmpty => " (to grow the pool: hugeadm --pool-pages-min)",
         Shortfall::Threads => pool_backoff::KEEP_WITH_THREADS_HINT,
         _ => "",
@@ -107,15 +107,15 @@ fn remedy(short: Shortfall) -> &'static str {
 
 const NO_HUGE_PAGE_LEFT: &str = "the kernel has no huge page left";
 
-/// Notes that a required heap is about to move off its pool.
-pub(crate) fn heap_moves() {
+/// Records that a required heap is about to move off its pool.
+pub(crate) fn note_heap_move() {
     if config::share_of_heap().is_some() {
         unmet::note(Segment::Heap);
     }
 }
 
 /// Reports once that a required heap has moved off its pool.
-pub(crate) fn heap_moved(moved: usize, when: &str) {
+pub(crate) fn report_heap_moved(moved: usize, when: &str) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap().filter(|_| unmet::is_noted(Segment::Heap)) else {
         return;

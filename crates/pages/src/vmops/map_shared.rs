@@ -33,7 +33,7 @@ const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 const HANDLED_FLAGS: c_int =
     SHARED_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_STACK;
 
-/// Returns the page setting for an `mmap` call; `None` leaves the call to the kernel.
+/// Returns the page setting for an `mmap` call. `None`: the call goes to the kernel.
 pub fn pages_for(
     addr: usize,
     len: usize,
@@ -103,9 +103,9 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
     super::after_mapping(base, mapped);
-    // A control group, cpuset or memory policy may refuse reserved pages: SIGBUS at a touch.
-    let populates = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
-    let filled = match populates {
+    // A control group, cpuset or memory policy may refuse reserved pages at a touch (SIGBUS).
+    let must_populate = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
+    let filled = match must_populate {
         true => populate::shared(base, mapped, size),
         false => Ok(()),
     };
@@ -172,7 +172,7 @@ pub fn next_rung(may_fall_back: bool) -> NextRung {
     }
 }
 
-/// Formats the pages that memory has after [`advise`], which then doesn't repeat the reason.
+/// Formats the pages that [`advise`] will choose, and keeps it from repeating the reason.
 fn advised_rung(fallback: Fallback) -> NextRung {
     match (fallback, thp::serves_shared()) {
         (Fallback::Base, _) => NextRung("using base pages", None),

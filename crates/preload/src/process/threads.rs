@@ -1,8 +1,8 @@
 //! New threads. If huge pages are requested for stacks, a thread made by `pthread_create` prepares
 //! its stack before its function runs.
 //!
-//! A mapping passes the function to the thread, which unmaps it first. `pthread_exit` and
-//! exceptions unwind through [`begin`].
+//! A new mapping holds the function and its argument; the thread unmaps it first. `pthread_exit`
+//! and exceptions unwind through [`run_thread`].
 #![expect(
     unsafe_code,
     reason = "exports functions of libc and calls them by address"
@@ -37,18 +37,18 @@ const THRD_ERROR: c_int = 2;
 struct Task {
     start: Start,
     argument: *mut c_void,
-    shape: Shape,
+    shape: StackShape,
 }
 
 /// Lengths of a stack and its guard in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
+struct StackShape {
     len: usize,
     guard: usize,
 }
 
-/// Called before the program creates a thread. The first call looks all functions up, usually
-/// while no other thread can hold the loader's lock.
+/// Called before the program creates a thread. The first call looks up all functions: usually no
+/// other thread exists yet that could hold the loader's lock.
 fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
@@ -69,7 +69,7 @@ unsafe extern "C" fn pthread_create(
 ) -> c_int {
     type Call =
         unsafe extern "C" fn(*mut libc::pthread_t, *const Attributes, Start, *mut c_void) -> c_int;
-    // SAFETY: the type of the function of that name.
+    // SAFETY: libc's prototype.
     let Some(next) = (unsafe { PTHREAD_CREATE.function::<Call>() }) else {
         return libc::EAGAIN;
     };
@@ -79,7 +79,7 @@ unsafe extern "C" fn pthread_create(
         true => unsafe { shape(attributes) },
         false => None,
     };
-    if shape.is_some_and(|Shape { len, guard }| !stack::may_begin(len, guard)) {
+    if shape.is_some_and(|StackShape { len, guard }| !stack::may_begin(len, guard)) {
         return libc::EAGAIN;
     }
     let task = shape.and_then(|shape| {
@@ -93,8 +93,8 @@ unsafe extern "C" fn pthread_create(
         // SAFETY: upheld by the caller.
         return unsafe { next(thread, attributes, start, argument) };
     };
-    // SAFETY: likewise; `begin` calls the program's function.
-    let result = unsafe { next(thread, attributes, begin, task.cast()) };
+    // SAFETY: likewise; `run_thread` calls the program's function.
+    let result = unsafe { next(thread, attributes, run_thread, task.cast()) };
     if result != 0 {
         // SAFETY: stored above, and no thread has it.
         unsafe { take(task) };
@@ -117,22 +117,22 @@ unsafe extern "C" fn thrd_create(
     )
 }
 
-/// Maps a task.
+/// Stores a task in a new mapping.
 fn store(task: Task) -> Option<*mut Task> {
-    let place = sys::map_new(size_of::<Task>()).ok()? as *mut Task;
+    let stored = sys::map_new(size_of::<Task>()).ok()? as *mut Task;
     // SAFETY: a new mapping of that length.
-    unsafe { place.write(task) };
-    Some(place)
+    unsafe { stored.write(task) };
+    Some(stored)
 }
 
-/// The first function of a thread with a task.
+/// Prepares the new thread's stack, then calls the program's function.
 ///
 /// # Safety
 /// `task` must come from [`store`], for this thread.
-unsafe extern "C-unwind" fn begin(task: *mut c_void) -> *mut c_void {
+unsafe extern "C-unwind" fn run_thread(task: *mut c_void) -> *mut c_void {
     // SAFETY: upheld by the caller.
     let task = unsafe { take(task.cast()) };
-    let Shape { len, guard } = task.shape;
+    let StackShape { len, guard } = task.shape;
     if let Some(end) = thread_descriptor() {
         stack::prepare_thread(end, len, guard);
     }
@@ -143,38 +143,38 @@ unsafe extern "C-unwind" fn begin(task: *mut c_void) -> *mut c_void {
 /// Unmaps a task and returns it.
 ///
 /// # Safety
-/// `place` must come from [`store`] and be used no more.
-unsafe fn take(place: *mut Task) -> Task {
+/// `stored` must come from [`store`]; it is invalid afterwards.
+unsafe fn take(stored: *mut Task) -> Task {
     // SAFETY: upheld by the caller.
-    let task = unsafe { place.read() };
+    let task = unsafe { stored.read() };
     // SAFETY: likewise.
-    let _ = unsafe { sys::munmap(place as usize, size_of::<Task>()) };
+    let _ = unsafe { sys::munmap(stored as usize, size_of::<Task>()) };
     task
 }
 
 /// Returns the address of libc's thread descriptor, rounded up to a page: above the stack in use.
 fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
-    // SAFETY: the type of the function of that name.
+    // SAFETY: libc's prototype.
     let pthread_self = unsafe { PTHREAD_SELF.function::<Call>()? };
     // In glibc and musl this is the descriptor's address.
     pthread_self().checked_next_multiple_of(sys::page_size())
 }
 
 /// Returns the lengths of the stack and guard that libc will allocate. `None` if the program
-/// provides the stack, the stack has no room for a huge page, or libc does not say.
+/// provides the stack, the stack has no room for a huge page, or libc doesn't report them.
 ///
 /// # Safety
 /// `attributes` must be null or valid.
-unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
-    let mut usual = MaybeUninit::<Attributes>::zeroed();
+unsafe fn shape(attributes: *const Attributes) -> Option<StackShape> {
+    let mut defaults = MaybeUninit::<Attributes>::zeroed();
     let attributes = match attributes.is_null() {
         true => {
             type Call = unsafe extern "C" fn(*mut Attributes) -> c_int;
-            // SAFETY: the type of the function of that name.
+            // SAFETY: libc's prototype.
             let default = unsafe { GETATTR_DEFAULT.function::<Call>()? };
-            // SAFETY: room for attributes.
-            (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
+            // SAFETY: `defaults` has room for attributes.
+            (unsafe { default(defaults.as_mut_ptr()) } == 0).then_some(defaults.as_ptr())?
         }
         // SAFETY: upheld by the caller.
         false if unsafe { has_own_stack(attributes) } => return None,
@@ -184,7 +184,7 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
     let len = unsafe { get_number(&GETSTACKSIZE, attributes)? };
     // SAFETY: likewise.
     let guard = unsafe { get_number(&GETGUARDSIZE, attributes)? };
-    let shape = Shape { len, guard };
+    let shape = StackShape { len, guard };
     stack::is_long_enough(shape.len).then_some(shape)
 }
 
@@ -194,7 +194,7 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
 /// `attributes` must be valid.
 unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
-    // SAFETY: the type of the function of that name.
+    // SAFETY: libc's prototype.
     let Some(stack) = (unsafe { GETSTACK.function::<Call>() }) else {
         return true;
     };
