@@ -63,6 +63,6 @@ extern "C" fn start() {
     program_segments::remap();
     stack::prepare_main();
     if !required::is_met() {
-        end::refuse();
+        end::refuse_start();
     }
 }

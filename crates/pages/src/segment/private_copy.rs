@@ -1,6 +1,6 @@
-//! Whether code may be copied privately. Processes share the file's own pages, but not a private
-//! copy. So under hugectl only the program that hugectl itself started makes one, not wrappers and
-//! helpers, and only of limited size.
+//! Limits private copies of code: processes share the file's own pages, but not a private copy.
+//! Under hugectl only the program that it started makes copies, of limited size; wrappers and
+//! helpers make none.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,9 +9,10 @@ use crate::kernel::facts;
 use crate::rt::path::Path;
 use crate::{config, sys};
 
-/// Copies take at most the available memory divided by this.
-const PART: usize = 16;
+/// Private copies may take this fraction of the available memory: 1/16.
+const MEMORY_DIVISOR: usize = 16;
 
+/// Bytes of private copies so far.
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a private copy may be made.
@@ -30,9 +31,9 @@ pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());
     }
-    let most = facts::available_memory().unwrap_or(0) / PART;
+    let limit = facts::available_memory().unwrap_or(0) / MEMORY_DIVISOR;
     let copied = COPIED.load(Ordering::Relaxed).saturating_add(len);
-    if copied > most {
+    if copied > limit {
         return Err(Reason::TooMuch);
     }
     COPIED.store(copied, Ordering::Relaxed);

@@ -53,7 +53,7 @@ pub enum Reason {
     MemfdRejected,
     /// It is execute-only.
     Unreadable,
-    /// A library's constructor has mapped or protected part of it anew.
+    /// A part was remapped or its protection changed before the program began.
     Modified,
 }
 
@@ -140,7 +140,7 @@ impl Reason {
             Reason::FilterUntested => "a seccomp filter came after hugectl; start hugectl after it",
             Reason::Unreadable => "it may be executed but not read or copied",
             Reason::Modified => "a part was changed before the program began",
-            Reason::NoFallback => "nothing but pool pages was asked for",
+            Reason::NoFallback => "only pool pages were requested",
             Reason::OtherFile => "not shared: the program's file cannot be identified or read",
             Reason::Busy => "not shared: another process is still making the copy",
             Reason::RandomAddress => {

@@ -1,4 +1,4 @@
-//! Stacks on transparent huge pages (`HUGETLB_STACK`), and populated down to
+//! Puts stacks on transparent huge pages (`HUGETLB_STACK`) and populates them down to
 //! `HUGETLB_STACK_DEPTH`. The first 64 kB stay on base pages: most threads need no more.
 //!
 //! The main stack stays one VMA, since libc reads its size from `/proc/self/maps`. It is
@@ -20,13 +20,13 @@ use crate::policy::{start_facts, thp};
 use crate::rt::message::{Level, say_once_at};
 use crate::sys::{self, Filter};
 
-/// First bytes of a stack, which stay on base pages.
-const FIRST: usize = 64 << 10;
+/// How many bytes of each stack, below its start, stay on base pages.
+const BASE_PAGE_BYTES: usize = 64 << 10;
 
-/// Least length in bytes of the main stack if its limit allows: half of the 128 MB that the kernel
+/// Minimum length (bytes) of the main stack, if its limit allows: half of the 128 MB that the kernel
 /// keeps free for it. Costs one page and its page table, but counts for `ulimit -v`,
 /// vm.overcommit_memory=2 and `mlockall`.
-const LONG: usize = 64 << 20;
+const MIN_MAIN_LEN: usize = 64 << 20;
 
 /// Whether stacks get huge pages.
 pub fn is_enabled() -> bool {
@@ -36,7 +36,7 @@ pub fn is_enabled() -> bool {
 
 /// Whether a stack of this length has room for a huge page; reports once if not.
 pub fn is_long_enough(len: usize) -> bool {
-    let is_long = len >= facts::thp_size() + FIRST;
+    let is_long = len >= facts::thp_size() + BASE_PAGE_BYTES;
     if !is_long {
         say_too_small(len);
     }
@@ -69,8 +69,8 @@ pub fn prepare_main() {
     start_facts::take();
     let here = here();
     let (depth, size) = (depth_of_main(), facts::thp_size());
-    let asked = ahead(&whole(0, here, size), here, depth, size);
-    ASKED.store(asked.len(), Ordering::Relaxed);
+    let wanted = to_populate(&whole(0, here, size), here, depth, size);
+    TO_POPULATE.store(wanted.len(), Ordering::Relaxed);
     let (Some(mapping), Ok(limit)) = (main_mapping(here), sys::stack_limit()) else {
         return;
     };
@@ -78,21 +78,21 @@ pub fn prepare_main() {
     let reach = (mapping.end - here)
         .saturating_add(depth)
         .saturating_add(size);
-    let longest = reach.max(LONG).min(limit);
-    // `lengthen` touches one page more.
+    let longest = reach.max(MIN_MAIN_LEN).min(limit);
+    // `lengthen` also touches the page below.
     let low = mapping.end.saturating_sub(longest) + sys::page_size();
-    let Some([whole, ahead]) = parts(low, here, limit, depth) else {
+    let Some([whole, to_populate]) = parts(low, here, limit, depth) else {
         return;
     };
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(mapping.start, mapping.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() {
-        lengthen(&whole, &ahead);
+        lengthen(&whole, &to_populate);
     }
 }
 
-/// The parts of a stack to advise and to populate ([`whole`], [`ahead`]). `None` if it has no whole
-/// huge page or none is available, which it reports unless stacks are required.
+/// The parts of a stack to advise ([`whole`]) and to populate ([`to_populate`]). Returns `None`, and
+/// reports it unless stacks are required, if no huge page fits or none is available.
 fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usize>; 2]> {
     let size = facts::thp_size();
     let whole = whole(low, here, size);
@@ -100,91 +100,94 @@ fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usi
         say_too_small(len);
         return None;
     }
-    let ahead = ahead(&whole, here, depth, size);
-    serves(ahead.len().max(size)).then_some([whole, ahead])
+    let to_populate = to_populate(&whole, here, depth, size);
+    has_thp(to_populate.len().max(size)).then_some([whole, to_populate])
 }
 
-/// Whether transparent huge pages serve; reports why not, unless stacks are required.
-fn serves(len: usize) -> bool {
+/// Whether transparent huge pages are available; reports why not, unless stacks are required.
+fn has_thp(len: usize) -> bool {
     match STACK.share() {
         Some(_) => thp::serves(len).is_ok(),
         None => thp::serves_stack(len),
     }
 }
 
-/// Bytes of the main stack to populate, whatever its limit.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of the main stack to populate; its limit may allow fewer.
+static TO_POPULATE: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the main stack's VMA and the bytes to populate in it. Must run on that stack.
 pub fn main_stack() -> Option<(Range<usize>, usize)> {
-    Some((main_mapping(here())?, ASKED.load(Ordering::Relaxed)))
+    Some((main_mapping(here())?, TO_POPULATE.load(Ordering::Relaxed)))
 }
 
-/// Whether a thread with this stack may start: not if a required huge page is missing, which it
-/// reports.
-pub fn may_begin(len: usize, guard: usize) -> bool {
+/// Whether a thread with this stack may start. Reports and returns false if a required huge page is
+/// missing.
+pub fn may_start(len: usize, guard: usize) -> bool {
     let size = facts::thp_size();
-    let promised = depth().min(len.saturating_sub(guard)).max(size);
-    let is_refused = |share| STACK.admit(share, promised).is_err();
+    let needed = depth().min(len.saturating_sub(guard)).max(size);
+    let is_refused = |share| STACK.admit(share, needed).is_err();
     !is_enabled() || !STACK.share().is_some_and(is_refused)
 }
 
 /// Populates huge pages from the top down, then extends the stack.
-fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
-    for at in ahead.clone().step_by(facts::thp_size()).rev() {
+fn lengthen(whole: &Range<usize>, to_populate: &Range<usize>) {
+    for at in to_populate.clone().step_by(facts::thp_size()).rev() {
         // SAFETY: this thread's stack, below the part in use.
         if unsafe { sys::probe_write(at) }.is_err() {
             return;
         }
     }
-    if ahead.start > whole.start {
+    if to_populate.start > whole.start {
         // SAFETY: likewise.
         let _ = unsafe { sys::probe_write(whole.start - sys::page_size()) };
     }
 }
 
-/// Whether new threads' stacks are prepared. Under valgrind only if stacks are required: helgrind
+/// Whether the stacks of new threads are prepared. Under valgrind only if stacks are required: helgrind
 /// reports races between our start of threads and the program.
-pub fn is_for_threads() -> bool {
+pub fn prepares_threads() -> bool {
     is_enabled() && (STACK.share().is_some() || !sys::is_under_valgrind())
 }
 
-/// Prepares a thread's stack before its function runs. Must run on that stack. `end` is above the
-/// part in use; the lowest `guard` of the `len` bytes below `end` may be guard pages.
+/// Prepares a thread's stack before its function runs. Must run on that stack, whose part in use is
+/// below `end`. The lowest `guard` of the `len` bytes below `end` may be guard pages.
 pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     if !is_enabled() {
         return;
     }
     start_facts::take();
-    let low = end.saturating_sub(len).saturating_add(guard.max(FIRST));
-    let Some([whole, ahead]) = parts(low, here(), len, depth()) else {
+    let low = end
+        .saturating_sub(len)
+        .saturating_add(guard.max(BASE_PAGE_BYTES));
+    let Some([whole, to_populate]) = parts(low, here(), len, depth()) else {
         return;
     };
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
-    if advised.is_ok() && !ahead.is_empty() {
-        // Pages that can't be populated now are populated at their first touch.
+    if advised.is_ok() && !to_populate.is_empty() {
+        // Pages that can't be populated now will be at their first touch.
         // SAFETY: this thread's stack, below the part in use.
-        let populated = unsafe { populate::populate(ahead.start, ahead.len(), sys::page_size()) };
+        let populated =
+            unsafe { populate::populate(to_populate.start, to_populate.len(), sys::page_size()) };
         if let Some(share) = STACK.share() {
             // SAFETY: this thread's stack, below the part in use.
-            let is_huge = unsafe { thp::collapse(ahead.start, ahead.len()) };
+            let is_huge = unsafe { thp::collapse(to_populate.start, to_populate.len()) };
             if populated.is_err() || is_huge.is_err() {
-                STACK.report_late(share, ahead.len());
+                STACK.report_late(share, to_populate.len());
             }
         }
     }
 }
 
-/// Returns the whole huge pages from `low` to [`FIRST`] bytes below `here`.
+/// Returns the whole huge pages from `low` to [`BASE_PAGE_BYTES`] bytes below `here`.
 fn whole(low: usize, here: usize, size: usize) -> Range<usize> {
-    let end = here.saturating_sub(FIRST) / size * size;
+    let end = here.saturating_sub(BASE_PAGE_BYTES) / size * size;
     let start = low.checked_next_multiple_of(size).unwrap_or(end);
     start.min(end)..end
 }
 
 /// Returns the huge pages of `whole` within `depth` below `here`.
-fn ahead(whole: &Range<usize>, here: usize, depth: usize, size: usize) -> Range<usize> {
+fn to_populate(whole: &Range<usize>, here: usize, depth: usize, size: usize) -> Range<usize> {
     let start = here.saturating_sub(depth) / size * size;
     start.clamp(whole.start, whole.end)..whole.end
 }
@@ -197,7 +200,7 @@ fn depth() -> usize {
 /// Depth to populate. A required stack is measured, so it needs at least one huge page.
 fn depth_of_main() -> usize {
     match STACK.share() {
-        Some(_) => depth().max(FIRST + facts::thp_size()),
+        Some(_) => depth().max(BASE_PAGE_BYTES + facts::thp_size()),
         None => depth(),
     }
 }
@@ -214,8 +217,8 @@ fn main_mapping(here: usize) -> Option<Range<usize>> {
         let record = smaps::records(line).next()?;
         let start = usize::try_from(record.start).ok()?;
         let end = usize::try_from(record.end).ok()?;
-        let is_it = record.name == b"[stack]" && start <= here && here < end;
-        is_it.then_some(start..end)
+        let is_main = record.name == b"[stack]" && start <= here && here < end;
+        is_main.then_some(start..end)
     };
     procfile::if_allowed(|| procfile::each_line(c"/proc/self/maps", of_line))
 }

@@ -24,12 +24,12 @@ static DEFAULT: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// The kernel's default huge page size in bytes.
 pub(crate) fn kernel_default() -> Option<usize> {
-    known(&KERNEL, listings::kernel_default)
+    read_once(&KERNEL, listings::kernel_default)
 }
 
-/// Reads a size once. No lock is held, since the program's own code may run: two threads may both
-/// read.
-fn known(size: &AtomicUsize, find: impl FnOnce() -> Option<usize>) -> Option<usize> {
+/// Reads a size once. Holds no lock, since the program's own code may run, so two threads may both
+/// read it.
+fn read_once(size: &AtomicUsize, find: impl FnOnce() -> Option<usize>) -> Option<usize> {
     let mut now = size.load(Ordering::Relaxed);
     if now == UNKNOWN {
         now = find().unwrap_or(0);
@@ -46,7 +46,7 @@ pub(crate) fn forget() {
 
 /// `gethugepagesize`
 pub(crate) fn default_size() -> c_long {
-    let size = known(&DEFAULT, choose_default);
+    let size = read_once(&DEFAULT, choose_default);
     match size.and_then(|size| c_long::try_from(size).ok()) {
         Some(size) => {
             sys::set_errno(Errno(0));
@@ -79,7 +79,7 @@ fn choose_default() -> Option<usize> {
     if Some(asked) == kernel || mounts::has(asked) {
         return Some(asked);
     }
-    let (before, after, cure) = match (hugetlb_pool::is_offered(asked), config::get().mounts) {
+    let (before, after, hint) = match (hugetlb_pool::is_offered(asked), config::get().mounts) {
         (false, _) => ("this machine has no pages of", "", ""),
         (true, Some(_)) => ("no mount in HUGETLB_PATH has pages of", "", ""),
         (true, None) => (
@@ -91,7 +91,7 @@ fn choose_default() -> Option<usize> {
     say(
         Level::Warning,
         format_args!(
-            "HUGETLB_DEFAULT_PAGE_SIZE: {before} {}{after}; the kernel's default size is used{cure}",
+            "HUGETLB_DEFAULT_PAGE_SIZE: {before} {}{after}; the kernel's default size is used{hint}",
             SizeName(asked)
         ),
     );

@@ -74,12 +74,12 @@ unsafe extern "C" fn pthread_create(
         return libc::EAGAIN;
     };
     before_create();
-    let shape = match stack::is_for_threads() {
+    let shape = match stack::prepares_threads() {
         // SAFETY: upheld by the caller.
         true => unsafe { shape(attributes) },
         false => None,
     };
-    if shape.is_some_and(|StackShape { len, guard }| !stack::may_begin(len, guard)) {
+    if shape.is_some_and(|StackShape { len, guard }| !stack::may_start(len, guard)) {
         return libc::EAGAIN;
     }
     let task = shape.and_then(|shape| {

@@ -24,7 +24,7 @@ use hugetools_pages::sys::{self, Filter};
 
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
-use crate::report::own_memory::{Mappings, most_resident};
+use crate::report::own_memory::{Mappings, peak_resident};
 use crate::report::{report_file, required, shared_page};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
@@ -67,11 +67,11 @@ pub(crate) fn report_at_exit(status: c_int) {
     }
 }
 
-/// Exit status of a program that may not begin: that of hugectl's own failures.
+/// Exit status of a program that may not begin, as for hugectl's own failures.
 const REFUSED: c_int = 125;
 
 /// Reports, and ends the program before it begins.
-pub(crate) fn refuse() -> ! {
+pub(crate) fn refuse_start() -> ! {
     report_once(Some(REFUSED));
     sys::exit(REFUSED)
 }
@@ -114,10 +114,10 @@ fn report(ended: Ended) -> Option<()> {
 /// Formats the report.
 fn compose(ended: Ended) -> Option<Text> {
     start_facts::take();
-    let peak = most_resident();
-    let mappings = Mappings::find()?;
+    let peak = peak_resident();
+    let mappings = Mappings::read()?;
     let exe = scratch::link(c"/proc/self/exe")?;
-    // Room for three ranges a mapping, and for heap extents that share a mapping.
+    // Room for three ranges per mapping, and for heap extents that share a mapping.
     let (count, names) = mappings.count();
     let extents = Extents::collect((count * 3 + 512).min(16384), exe)?;
     // A name has at most two rows, for its private and its shared mappings.
@@ -127,7 +127,7 @@ fn compose(ended: Ended) -> Option<Text> {
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
-    if peak.is_some_and(|peak| was_mapped_by_itself(rows, peak)) {
+    if peak.is_some_and(|peak| has_mapped_memory(rows, peak)) {
         let mut unexplained = rows.iter_mut().filter(|row| row.reason.is_none());
         let anon = unexplained.find(|row| row.segment == Segment::Anon);
         anon.into_iter()
@@ -152,24 +152,24 @@ fn compose(ended: Ended) -> Option<Text> {
         warning: None,
         life: own.map(|(own, _)| life(ended, own.start * TICK, rows, peak)),
     };
-    written(&proof, SHORT).or_else(|| written(&proof, 1 << 20))
+    format_report(&proof, USUAL_LEN).or_else(|| format_report(&proof, 1 << 20))
 }
 
-/// Bytes for most reports, tried first: the address space may be nearly full.
-const SHORT: usize = 32 << 10;
+/// Bytes that suffice for most reports. Tried first: the address space may be nearly full.
+const USUAL_LEN: usize = 32 << 10;
 
-fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {
+fn format_report(proof: &Proof<'_>, room: usize) -> Option<Text> {
     let mut text = Text::with_room(room)?;
     report_file::write(proof, &mut text).ok()?;
     Some(text)
 }
 
-/// `start` is in milliseconds since boot.
-fn life(ended: Ended, start: u64, rows: &[Row<'_>], most: Option<u64>) -> Life {
+/// `start` is in milliseconds since boot, `resident` the peak of the whole process in bytes.
+fn life(ended: Ended, start: u64, rows: &[Row<'_>], resident: Option<u64>) -> Life {
     let now = sys::wall_clock();
     let age = sys::since_boot().saturating_sub(start);
     let mut peak = shared_page::peak().with(&Peak::of(rows, now));
-    peak.resident = peak.resident.max(most.unwrap_or(0));
+    peak.resident = peak.resident.max(resident.unwrap_or(0));
     Life {
         ended,
         start: now.saturating_sub(age),
@@ -241,8 +241,9 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     shortfall.reason().filter(|_| is_requested && applies)
 }
 
-/// Whether a program with our heap has had more memory than that and the rows of files explain.
-fn was_mapped_by_itself(rows: &[Row<'_>], peak: u64) -> bool {
+/// Whether the program has mapped private memory itself: its peak exceeds our heap's plus the
+/// other rows.
+fn has_mapped_memory(rows: &[Row<'_>], peak: u64) -> bool {
     let is_private = |row: &&Row<'_>| matches!(row.segment, Segment::Heap | Segment::Anon);
     let others = rows.iter().filter(|row| !is_private(row));
     let others: u64 = others.map(|row| row.resident).sum();
@@ -256,7 +257,7 @@ fn exceeds_own_heap(row: &Row<'_>) -> bool {
     base > (usage::peak() as u64).saturating_add(usage::REPORT_TOLERANCE as u64)
 }
 
-/// Whether more of it is on base pages than thread stacks would take.
+/// Whether a row has more bytes on base pages than thread stacks would take.
 fn exceeds_thread_stacks(row: &Row<'_>) -> bool {
     row.resident.saturating_sub(row.huge_bytes()) > SMALL_HEAP as u64
 }

@@ -1,4 +1,4 @@
-//! The kernel's figures about this process.
+//! This process's memory, from `/proc/self/smaps` and `/proc/self/status`.
 
 use hugetools_kernfs::keyed;
 use hugetools_kernfs::smaps::{self, Record};
@@ -11,7 +11,7 @@ pub(crate) struct Mappings(&'static [u8]);
 
 impl Mappings {
     /// Reads it; reports a failure.
-    pub(crate) fn find() -> Option<Mappings> {
+    pub(crate) fn read() -> Option<Mappings> {
         let text = scratch::read(c"/proc/self/smaps");
         if text.is_none() {
             say(
@@ -39,8 +39,8 @@ impl Mappings {
     }
 }
 
-/// Returns the maximum resident bytes of the process, without pool pages.
-pub(crate) fn most_resident() -> Option<u64> {
+/// Returns the peak of the process's resident bytes, without pool pages.
+pub(crate) fn peak_resident() -> Option<u64> {
     let text = scratch::read(c"/proc/self/status")?;
     keyed::number(text, b"VmHWM:")?.checked_mul(1024)
 }
