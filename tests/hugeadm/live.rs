@@ -1,8 +1,8 @@
 //! hugeadm on the running machine, as root. `support::live` locks the machine, restores it, and
 //! skips what it can't run.
 
-mod ends;
 mod growth;
+mod interrupted;
 mod mounts;
 mod settings;
 mod size_for;

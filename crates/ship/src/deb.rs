@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::layout::{self, Contents, Dirs, Item, Part};
 use crate::run;
-use crate::stage::put;
+use crate::stage::write_item;
 use crate::text;
 use crate::tree::Tree;
 
@@ -89,7 +89,7 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
         clear(&stage)?;
         for mut item in items(tree, package)? {
             link_to_compressed(&mut item);
-            put(tree, &stage, &item)?;
+            write_item(tree, &stage, &item)?;
         }
         compress(&stage)?;
         control(tree, package, machine, &stage)?;
@@ -167,7 +167,7 @@ fn control(tree: &Tree, package: &Package, machine: &str, stage: &Path) -> Resul
             mode: 0o644,
             contents: Contents::Text(text),
         };
-        put(tree, stage, &item)?;
+        write_item(tree, stage, &item)?;
     }
     Ok(())
 }

@@ -20,8 +20,8 @@ impl Failure {
 
     /// Adds advice.
     #[must_use]
-    pub fn next(self, next: impl fmt::Display) -> Failure {
-        Failure(format!("{self}\n  {next}"))
+    pub fn advise(self, advice: impl fmt::Display) -> Failure {
+        Failure(format!("{self}\n  {advice}"))
     }
 }
 

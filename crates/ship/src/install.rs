@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::layout::{self, Contents, Dirs, Item, Part};
 use crate::manifest::Manifest;
 use crate::run;
-use crate::stage::{below, put};
+use crate::stage::{below, write_item};
 use crate::tree::Tree;
 
 /// Installs and returns a summary for the user.
@@ -28,9 +28,9 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     };
     let items = layout::items(tree, &dirs)?;
     if !place.force {
-        check(&root, &items, &old)?;
+        refuse_foreign_files(&root, &items, &old)?;
     }
-    let new = manifest(&root, &prefix, &items, &old);
+    let new = new_manifest(&root, &prefix, &items, &old);
     remove_outdated(&root, &old, &new);
     let list = Item {
         part: Part::Run,
@@ -38,9 +38,9 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
         mode: 0o644,
         contents: Contents::Text(new.to_text()),
     };
-    // The list comes first: what an interrupted installation leaves can be uninstalled.
+    // The list is written first, so that an interrupted installation can be uninstalled.
     for item in std::iter::once(&list).chain(&items) {
-        put(tree, &root, item)?;
+        write_item(tree, &root, item)?;
     }
     refresh_cache(place)?;
     Ok(format!(
@@ -67,7 +67,7 @@ pub fn check_writable(place: &Destination) -> Result<(), Failure> {
     let nearest = nearest.unwrap_or(Path::new("/"));
     access(nearest, AccessFlags::W_OK).map_err(|errno| {
         Failure::of(nearest, errno.desc())
-            .next("as root: target/release/hugetools-ship COMMAND --from target/release")
+            .advise("as root: target/release/hugetools-ship COMMAND --from target/release")
     })
 }
 
@@ -80,7 +80,7 @@ pub fn uninstall(place: &Destination) -> Result<String, Failure> {
         let list = below(&root, &Manifest::path(&prefix));
         return Err(
             Failure::of(&list, "no such file: nothing was installed by this program")
-                .next("--prefix names the prefix of the installation"),
+                .advise("--prefix names the prefix of the installation"),
         );
     }
     manifest.remove(&root)?;
@@ -98,8 +98,8 @@ fn absolute(prefix: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(prefix).map_err(|error| Failure::of(prefix, error))
 }
 
-/// Fails if a foreign file exists at one of the paths.
-fn check(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
+/// Fails if a file that this program didn't install exists at one of the paths.
+fn refuse_foreign_files(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
     let ours: BTreeSet<&PathBuf> = old.files.iter().collect();
     let foreign = items.iter().find(|item| {
         !ours.contains(&item.path) && fs::symlink_metadata(below(root, &item.path)).is_ok()
@@ -110,12 +110,12 @@ fn check(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
             &below(root, &item.path),
             "exists already and was not installed by this program",
         )
-        .next("--force replaces it; --prefix selects another directory")),
+        .advise("--force replaces it; --prefix selects another directory")),
     }
 }
 
-/// Returns the new installation's files, and all directories that an installation has made.
-fn manifest(root: &Path, prefix: &Path, items: &[Item], old: &Manifest) -> Manifest {
+/// Lists the new installation's files, and the directories made by it and earlier ones.
+fn new_manifest(root: &Path, prefix: &Path, items: &[Item], old: &Manifest) -> Manifest {
     let mut new = old.clone();
     new.files = items.iter().map(|item| item.path.clone()).collect();
     new.files.push(Manifest::path(prefix));

@@ -9,7 +9,7 @@ use crate::deb::clear;
 use crate::failure::Failure;
 use crate::layout::{self, Dirs, Item, Part};
 use crate::run;
-use crate::stage::put;
+use crate::stage::write_item;
 use crate::text;
 use crate::tree::Tree;
 
@@ -45,7 +45,7 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let stage = top.join("stage");
     let items = layout::items(tree, &dirs())?;
     for item in &items {
-        put(tree, &stage, item)?;
+        write_item(tree, &stage, item)?;
     }
     let spec = top.join("hugetools.spec");
     fs::write(&spec, self::spec(tree, &items, &stage))

@@ -9,7 +9,7 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {
         Failure::new(format!("cannot run {name}: {error}"))
-            .next(format!("install the package that contains {name}"))
+            .advise(format!("install the package that contains {name}"))
     })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match output.status.success() {

@@ -14,8 +14,8 @@ pub fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Writes one file.
-pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
+/// Writes one file or link, with its mode.
+pub fn write_item(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
     let path = below(root, &item.path);
     let fail = |error: std::io::Error| Failure::of(&path, error);
     let dir = path.parent().unwrap_or(root);

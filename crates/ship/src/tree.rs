@@ -16,8 +16,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree around this program, or else the one it was built from: a tree may be
-    /// copied with its build results. Builds it unless `from` has the build results.
+    /// Returns the tree that contains this program (possibly a copy), else the tree it was built
+    /// from. Builds it unless `from` has the build results.
     pub fn prepare(from: Option<&Path>) -> Result<Tree, Failure> {
         let own = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
@@ -29,7 +29,7 @@ impl Tree {
                 source,
                 "this program was built from a source tree that no longer exists",
             )
-            .next(
+            .advise(
                 "run cargo build --release --workspace in the present source tree, then try again",
             ));
         }
@@ -44,10 +44,8 @@ impl Tree {
         let last = tree.built.join("hugectl");
         match last.exists() {
             true => Ok(tree),
-            false => {
-                Err(Failure::of(&last, "not built")
-                    .next("cargo build --release --workspace builds it"))
-            }
+            false => Err(Failure::of(&last, "not built")
+                .advise("cargo build --release --workspace builds it")),
         }
     }
 
@@ -69,7 +67,7 @@ fn build(source: &Path, own: &Path) -> Result<PathBuf, Failure> {
         .current_dir(source)
         .args(["build", "--quiet", "--release", "--workspace", "--locked"]);
     run::output_of(&mut cargo).map_err(|failure| {
-        failure.next("cargo build --release --workspace, then --from target/release")
+        failure.advise("cargo build --release --workspace, then --from target/release")
     })?;
     // This program was built into the same target directory.
     let target = own.parent().and_then(Path::parent);

@@ -1,4 +1,4 @@
-//! Interrupted runs on the running machine.
+//! Runs of hugeadm that a signal interrupts, on the running machine.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -40,8 +40,8 @@ fn is_clean(live: &Live) -> bool {
     hugeadm_swaps(live).is_empty() && !Path::new(SWAP).exists()
 }
 
-/// Starts a run, and sends a signal 300 ms after it has added swap.
-fn ended_by(live: &Live, args: &[&str], signal: Signal) -> Output {
+/// Starts a run, and interrupts it 300 ms after it has added swap.
+fn run_until_signal(live: &Live, args: &[&str], signal: Signal) -> Output {
     let mut child = start(args);
     let ended = |child: &mut Child| child.try_wait().unwrap().is_some();
     while hugeadm_swaps(live).is_empty() && !ended(&mut child) {
@@ -75,7 +75,7 @@ fn a_signal_leaves_a_consistent_state() {
     ];
     // On a busy machine the run may end before the signal arrives.
     let output = (0..5)
-        .map(|_| ended_by(&live, &args, Signal::SIGTERM))
+        .map(|_| run_until_signal(&live, &args, Signal::SIGTERM))
         .find(|output| output.status.signal().is_some())
         .expect("a run that the signal meets");
     assert_eq!(output.status.signal(), Some(libc::SIGTERM), "{output:?}");
