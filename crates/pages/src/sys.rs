@@ -47,7 +47,7 @@ pub use process::{
     yield_now,
 };
 pub(crate) use seccomp_filter::{
-    Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,
+    Call, is_filter_untested, is_rejected, note_memfd_allowed, note_no_filter, note_rejected,
     note_untested_filter,
 };
 pub use seccomp_filter::{Filter, filter, note_failed_filter, note_own_filter};

@@ -67,7 +67,7 @@ impl Shield {
             Shield::Userfaultfd(protection) => {
                 let result = protect(protection, range).and_then(|()| replace());
                 match result {
-                    Ok(_) => protection.replaced(range),
+                    Ok(_) => protection.wake_writers(range),
                     Err(_) => protection.release(range),
                 }
                 result

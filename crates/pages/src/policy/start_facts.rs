@@ -39,7 +39,7 @@ fn note_rejected_calls(filters: u64) {
             let all = all.into_iter().filter(|(is_rejected, _)| *is_rejected);
             all.for_each(|(_, call)| sys::note_rejected(call));
             if !rejected.memfd_create {
-                sys::note_files_pass();
+                sys::note_memfd_allowed();
             }
         }
         // hugectl has tested other filters, or none.

@@ -47,7 +47,7 @@ pub(super) const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as u
 /// Makes a call to open or inspect files, limits or the program break; `EPERM` under the program's
 /// own filter.
 pub(super) fn file_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
-    match seccomp_filter::may_read() {
+    match seccomp_filter::may_read_files() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }
@@ -63,7 +63,7 @@ pub(super) fn unfiltered_call<const N: usize>(number: c_long, args: [usize; N]) 
 
 /// Makes a call that creates an unnamed file; `EPERM` under a filter that may reject it.
 pub(super) fn create_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
-    match seccomp_filter::may_make_files() {
+    match seccomp_filter::may_create_memfd() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }

@@ -1,11 +1,11 @@
-//! The system calls that we make under a seccomp filter, which may kill the process for calls that
-//! its program never makes.
+//! The system calls that we make under a seccomp filter. It may kill the process for calls that the
+//! program itself never makes.
 //!
 //! * Under any filter: the calls of libc's malloc and threads (`mmap`, `munmap`, `mremap`,
 //!   `mprotect`, `madvise`, `futex`, `rt_sigprocmask`), except calls that hugectl found rejected.
-//! * Under a filter older than the program we also read files, as every loader does.
+//! * Under a filter inherited from before `exec`, also those that read files, as every loader does.
 //!
-//! A filter set between hugectl and the program is untested: then segments are not copied.
+//! If a filter was set between hugectl and the program, it is untested, and segments aren't copied.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 pub enum Filter {
     /// None, as far as known: a filter set by a raw system call is unseen until checked.
     None,
-    /// A filter older than the program, or not checked yet.
+    /// A filter inherited from before `exec`, or not checked yet.
     Inherited,
     /// A filter that the program has set or is setting.
     Own,
@@ -22,21 +22,21 @@ pub enum Filter {
 
 const INHERITED: u32 = 1;
 
-/// Each filter of the program adds this.
+/// Added for each filter that the program sets.
 const OWN: u32 = 2;
 
-/// State before the check; unit tests have no filter.
-const BEFORE: u32 = match cfg!(test) {
+/// State until filters are checked; unit tests have none.
+const UNCHECKED: u32 = match cfg!(test) {
     true => 0,
     false => INHERITED,
 };
 
 /// [`INHERITED`], plus [`OWN`] for each call that sets a filter and hasn't failed.
-struct Known(AtomicU32);
+struct FilterState(AtomicU32);
 
-static KNOWN: Known = Known(AtomicU32::new(BEFORE));
+static STATE: FilterState = FilterState(AtomicU32::new(UNCHECKED));
 
-impl Known {
+impl FilterState {
     fn filter(&self) -> Filter {
         match self.0.load(Ordering::Relaxed) {
             0 => Filter::None,
@@ -45,11 +45,11 @@ impl Known {
         }
     }
 
-    fn one_more(&self) {
+    fn add_own(&self) {
         self.0.fetch_add(OWN, Ordering::SeqCst);
     }
 
-    fn one_less(&self) {
+    fn remove_own(&self) {
         self.0.fetch_sub(OWN, Ordering::SeqCst);
     }
 
@@ -60,30 +60,30 @@ impl Known {
 
 /// The filter in force.
 pub fn filter() -> Filter {
-    KNOWN.filter()
+    STATE.filter()
 }
 
-/// Notes that the program is about to set a filter.
+/// Records that the program is about to set a filter.
 pub fn note_own_filter() {
-    KNOWN.one_more();
+    STATE.add_own();
 }
 
-/// Notes that the call announced by [`note_own_filter`] failed.
+/// Records that the call announced by [`note_own_filter`] failed.
 pub fn note_failed_filter() {
-    KNOWN.one_less();
+    STATE.remove_own();
 }
 
-/// Notes that no filter was set before the program.
+/// Records that no filter was inherited.
 pub(crate) fn note_no_filter() {
-    KNOWN.clear_inherited();
+    STATE.clear_inherited();
 }
 
-/// Whether files may be read.
-pub(super) fn may_read() -> bool {
+/// Whether the filter lets us read files.
+pub(super) fn may_read_files() -> bool {
     filter() != Filter::Own
 }
 
-/// Whether any call may be made.
+/// Whether we may make any call: without a filter.
 pub(super) fn may_make_any_call() -> bool {
     filter() == Filter::None
 }
@@ -102,7 +102,7 @@ pub(crate) enum Call {
 
 static REJECTED: AtomicU8 = AtomicU8::new(0);
 
-/// Notes that the filter rejects a call.
+/// Records that the filter rejects a call.
 pub(crate) fn note_rejected(call: Call) {
     REJECTED.fetch_or(call as u8, Ordering::Relaxed);
 }
@@ -114,7 +114,7 @@ pub(crate) fn is_rejected(call: Call) -> bool {
 
 static UNTESTED: AtomicBool = AtomicBool::new(false);
 
-/// Notes a filter that was set after hugectl's check.
+/// Records that a filter was set after hugectl's check.
 pub(crate) fn note_untested_filter() {
     UNTESTED.store(true, Ordering::Relaxed);
 }
@@ -124,18 +124,18 @@ pub(crate) fn is_filter_untested() -> bool {
     UNTESTED.load(Ordering::Relaxed)
 }
 
-static FILES_PASS: AtomicBool = AtomicBool::new(false);
+static MEMFD_ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that the inherited filter allows `memfd_create` and `ftruncate`.
-pub(crate) fn note_files_pass() {
-    FILES_PASS.store(true, Ordering::Relaxed);
+/// Records that the inherited filter allows `memfd_create` and `ftruncate`.
+pub(crate) fn note_memfd_allowed() {
+    MEMFD_ALLOWED.store(true, Ordering::Relaxed);
 }
 
-/// Whether unnamed files may be created.
-pub(super) fn may_make_files() -> bool {
+/// Whether the filter lets us create unnamed files.
+pub(super) fn may_create_memfd() -> bool {
     match filter() {
         Filter::None => true,
-        Filter::Inherited => FILES_PASS.load(Ordering::Relaxed),
+        Filter::Inherited => MEMFD_ALLOWED.load(Ordering::Relaxed),
         Filter::Own => false,
     }
 }
@@ -146,18 +146,18 @@ mod tests {
 
     #[test]
     fn a_failed_call_restores_the_previous_filter() {
-        let known = Known(AtomicU32::new(INHERITED));
-        known.one_more();
-        known.one_more();
-        known.one_less();
+        let known = FilterState(AtomicU32::new(INHERITED));
+        known.add_own();
+        known.add_own();
+        known.remove_own();
         // The other call may have succeeded.
         assert_eq!(known.filter(), Filter::Own);
-        known.one_less();
+        known.remove_own();
         assert_eq!(known.filter(), Filter::Inherited);
-        known.one_more();
+        known.add_own();
         known.clear_inherited();
         assert_eq!(known.filter(), Filter::Own);
-        known.one_less();
+        known.remove_own();
         assert_eq!(known.filter(), Filter::None);
     }
 }

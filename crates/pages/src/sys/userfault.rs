@@ -20,7 +20,7 @@ const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Opens a userfaultfd through `/dev/userfaultfd` (Linux 6.1).
 const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
 
-/// An open userfaultfd; closing it ends all protection.
+/// An open userfaultfd. Closing it ends all protection.
 #[derive(Debug)]
 pub struct WriteProtection(File);
 
@@ -41,14 +41,14 @@ impl WriteProtection {
         ioctl(&self.0, UFFDIO_WRITEPROTECT, &mut [start, len, 1])
     }
 
-    /// Ends the protection; waiting writers go on.
+    /// Ends the protection and wakes waiting writers.
     pub fn release(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = ioctl(&self.0, UFFDIO_WRITEPROTECT, &mut [start, len, 0]);
     }
 
     /// Wakes writers of a range that has been replaced.
-    pub fn replaced(&self, range: &Range<usize>) {
+    pub fn wake_writers(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = ioctl(&self.0, UFFDIO_WAKE, &mut [start, len]);
     }

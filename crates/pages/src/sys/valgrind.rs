@@ -1,5 +1,5 @@
-//! Detects valgrind by a client request: instructions without effect elsewhere. Supported on
-//! `x86_64` and `aarch64`.
+//! Detects valgrind by a client request (`x86_64` and `aarch64`): instructions that have no effect
+//! outside valgrind.
 #![cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(unsafe_code, reason = "asks by a sequence of instructions")
@@ -14,7 +14,7 @@ pub fn is_under_valgrind() -> bool {
 /// Makes a client request; 0 without valgrind.
 #[cfg(target_arch = "x86_64")]
 fn request(words: [usize; 6]) -> usize {
-    let answer: usize;
+    let result: usize;
     // SAFETY: the rotations add up to 128 bits and restore the register; valgrind reads the
     // words and answers in rdx.
     unsafe {
@@ -25,16 +25,16 @@ fn request(words: [usize; 6]) -> usize {
             "rol rdi, 51",
             "xchg rbx, rbx",
             in("rax") words.as_ptr(),
-            inout("rdx") 0_usize => answer,
+            inout("rdx") 0_usize => result,
             options(nostack),
         );
     }
-    answer
+    result
 }
 
 #[cfg(target_arch = "aarch64")]
 fn request(words: [usize; 6]) -> usize {
-    let answer: usize;
+    let result: usize;
     // SAFETY: as above, with the answer in x3.
     unsafe {
         core::arch::asm!(
@@ -44,11 +44,11 @@ fn request(words: [usize; 6]) -> usize {
             "ror x12, x12, #61",
             "orr x10, x10, x10",
             in("x4") words.as_ptr(),
-            inout("x3") 0_usize => answer,
+            inout("x3") 0_usize => result,
             options(nostack),
         );
     }
-    answer
+    result
 }
 
 /// On other machines valgrind isn't detected.

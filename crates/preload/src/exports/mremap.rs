@@ -9,7 +9,7 @@ use hugetools_pages::vmops::{self, remap};
 
 use crate::next;
 
-/// The last argument is read only if the flags announce it.
+/// `new_addr` is read only if the flags require it; otherwise it may be undefined.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mremap(
     addr: *mut c_void,
@@ -18,7 +18,7 @@ unsafe extern "C" fn mremap(
     flags: c_int,
     new_addr: *mut c_void,
 ) -> *mut c_void {
-    // musl reads it with MREMAP_FIXED only.
+    // musl reads it only with MREMAP_FIXED.
     let keeps_old = flags & libc::MREMAP_DONTUNMAP != 0 && weak::is_glibc();
     let has_new = flags & libc::MREMAP_FIXED != 0 || keeps_old;
     let new_addr = if has_new {

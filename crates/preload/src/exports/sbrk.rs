@@ -1,4 +1,4 @@
-//! The program break, which some allocators move themselves.
+//! `sbrk(2)`: advises heap that some allocators grow by the program break.
 #![expect(unsafe_code, reason = "functions of libc that are replaced")]
 
 use core::ffi::c_void;
@@ -25,15 +25,15 @@ unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
 /// # Safety
 /// As for `sbrk`; `next` must be [`SBRK`] or [`GLIBC_SBRK`].
 unsafe fn move_break(next: &Next, increment: isize) -> *mut c_void {
-    let was = call_later!(
+    let old_break = call_later!(
         next,
         fn(isize) -> *mut c_void,
         (increment),
         else sys::c_address(Err(Errno(libc::ENOMEM)))
     );
     let grown = usize::try_from(increment).unwrap_or(0);
-    if grown > 0 && was != libc::MAP_FAILED && anon::is_enabled() {
-        anon::break_moved(was as usize, grown);
+    if grown > 0 && old_break != libc::MAP_FAILED && anon::is_enabled() {
+        anon::break_moved(old_break as usize, grown);
     }
-    was
+    old_break
 }
