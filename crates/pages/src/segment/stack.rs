@@ -23,8 +23,8 @@ use crate::sys::{self, Filter};
 /// How many bytes of each stack, below its start, stay on base pages.
 const BASE_PAGE_BYTES: usize = 64 << 10;
 
-/// Minimum length (bytes) of the main stack, if its limit allows: half of the 128 MB that the kernel
-/// keeps free for it. Costs one page and its page table, but counts for `ulimit -v`,
+/// Minimum length (bytes) of the main stack, if its limit allows: half of the 128 MB that the
+/// kernel keeps free for it. Costs one page and its page table, but counts for `ulimit -v`,
 /// vm.overcommit_memory=2 and `mlockall`.
 const MIN_MAIN_LEN: usize = 64 << 20;
 
@@ -91,8 +91,8 @@ pub fn prepare_main() {
     }
 }
 
-/// The parts of a stack to advise ([`whole`]) and to populate ([`to_populate`]). Returns `None`, and
-/// reports it unless stacks are required, if no huge page fits or none is available.
+/// The parts of a stack to advise ([`whole`]) and to populate ([`to_populate`]). `None` if no huge
+/// page fits or none is available; reports that unless stacks are required.
 fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usize>; 2]> {
     let size = facts::thp_size();
     let whole = whole(low, here, size);
@@ -143,7 +143,7 @@ fn lengthen(whole: &Range<usize>, to_populate: &Range<usize>) {
     }
 }
 
-/// Whether the stacks of new threads are prepared. Under valgrind only if stacks are required: helgrind
+/// Whether new threads' stacks are prepared. Under valgrind only if stacks are required: helgrind
 /// reports races between our start of threads and the program.
 pub fn prepares_threads() -> bool {
     is_enabled() && (STACK.share().is_some() || !sys::is_under_valgrind())

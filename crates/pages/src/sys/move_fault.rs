@@ -1,5 +1,5 @@
-//! Parks memory by `userfaultfd(2)`: its pages move to another address in the process. A thread that
-//! touches the old address waits until they are back (`UFFDIO_MOVE`, Linux 6.8).
+//! Parks memory by `userfaultfd(2)`: its pages move to another address in the process. A thread
+//! that touches the old address waits until they are back (`UFFDIO_MOVE`, Linux 6.8).
 #![expect(unsafe_code, reason = "moves pages by address")]
 
 use core::ffi::c_int;

@@ -103,8 +103,8 @@ pub(crate) fn say_forks() {
 }
 
 /// Hint: how private memory can stay on the pools in a process with threads.
-pub(crate) const KEEP_WITH_THREADS_HINT: &str = " (to keep hugetlb pages: hugectl --fork=kernel or, \
-     since Linux 5.19, hugeadm --set-userfaultfd-group GROUP)";
+pub(crate) const KEEP_WITH_THREADS_HINT: &str = " (to keep hugetlb pages: hugectl --fork=kernel \
+     or, since Linux 5.19, hugeadm --set-userfaultfd-group GROUP)";
 
 /// Reports once that `moved` bytes of private memory have moved off the pools because of threads,
 /// or, if 0, that the heap gets no pool pages.
