@@ -23,8 +23,8 @@ cd khugepaged
 echo 4096 > pages_to_scan; echo 60000 > alloc_sleep_millisecs; echo 10000 > scan_sleep_millisecs
 ";
 
-/// Prints all state that the tested options change. Owners and modes come from `stat`: `/proc/mounts`
-/// shows them only if they were mount options.
+/// Prints all state that the tested options change. Owners and modes come from `stat`:
+/// `/proc/mounts` shows them only if they were mount options.
 const STATE: &str = "
 cd /proc/sys
 grep -H . vm/nr_hugepages vm/nr_overcommit_hugepages vm/hugetlb_shm_group kernel/shmmax vm/min_free_kbytes
