@@ -8,7 +8,7 @@ use crate::support::needs;
 use crate::support::tool::{Run, hugeadm, tool};
 use crate::support::tree;
 
-/// Lists the pools with this standard output. Returns exit status and standard error.
+/// Runs `--pool-list` with this standard output. Returns exit status and standard error.
 fn listing_to(out: impl Into<Stdio>) -> (i32, String) {
     let dir = tree::machine("x86_64-8node");
     let mut command = tool("hugeadm");
@@ -24,10 +24,10 @@ fn a_closed_pipe_is_no_failure_but_an_output_error_is() {
     drop(reader);
     assert_eq!(listing_to(writer), (0, String::new()));
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let (status, told) = listing_to(full);
+    let (status, err) = listing_to(full);
     assert_eq!(status, 1);
     let error = "hugeadm: error: cannot write to standard output";
-    assert!(told.starts_with(error), "{told}");
+    assert!(err.starts_with(error), "{err}");
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn only_a_terminal_gets_a_line_for_each_change() {
         String::from_utf8(ran.unwrap().stdout).unwrap()
     };
     let change = "--pool-pages-min DEFAULT:5 --pool-pages-max DEFAULT:7";
-    let vm = "/proc/sys/vm/nr";
-    let told = format!("{vm}_hugepages: 74 -> 5\r\n{vm}_overcommit_hugepages: 7 -> 2\r\n");
-    assert_eq!(terminal(change), told);
+    let vm = "/proc/sys/vm";
+    let lines = format!("{vm}/nr_hugepages: 74 -> 5\r\n{vm}/nr_overcommit_hugepages: 7 -> 2\r\n");
+    assert_eq!(terminal(change), lines);
     assert_eq!(terminal(change), "");
     assert_eq!(terminal("--pool-pages-min DEFAULT:6 --verbose=1"), "");
     let mut piped = tool("hugeadm");
@@ -63,7 +63,7 @@ fn only_a_terminal_gets_a_line_for_each_change() {
 }
 
 #[test]
-fn an_invalid_tree_is_a_failure_not_a_panic() {
+fn an_invalid_meminfo_is_an_error_not_a_panic() {
     let dir = tree::machine("x86_64-8node");
     let meminfo = dir.path().join("proc/meminfo");
     let file = OpenOptions::new().write(true).truncate(true).open(meminfo);
@@ -71,15 +71,15 @@ fn an_invalid_tree_is_a_failure_not_a_panic() {
     for args in [&["--pool-list"][..], &["--pool-pages-min", "DEFAULT:5"]] {
         let ran = hugeadm(dir.path(), args);
         assert_eq!(ran.status, 1, "{args:?}");
-        let told = "hugeadm: error: cannot read /proc/meminfo: invalid line";
-        assert!(ran.err.starts_with(told), "{ran:?}");
+        let error = "hugeadm: error: cannot read /proc/meminfo: invalid line";
+        assert!(ran.err.starts_with(error), "{ran:?}");
     }
 }
 
-/// A kernel counter below zero is neither shown nor summed.
+/// The kernel prints a negative counter as a huge unsigned number; hugeadm treats it as 0.
 #[test]
 fn negative_reservations_are_ignored() {
-    const BELOW: &str = "18446744073709551558";
+    const MINUS_58: &str = "18446744073709551558";
     let dir = tree::machine("x86_64-8node");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-2048kB");
     let show = ["--pool-list", "--explain", "--stats", "--who"];
@@ -87,16 +87,16 @@ fn negative_reservations_are_ignored() {
     tree::write(&pool.join("resv_hugepages"), "0\n");
     let before = shown();
     assert!(before[0].contains("\"reserved\": 0"), "{}", before[0]);
-    tree::write(&pool.join("resv_hugepages"), &format!("{BELOW}\n"));
+    tree::write(&pool.join("resv_hugepages"), &format!("{MINUS_58}\n"));
     assert_eq!(shown(), before);
     for text in shown() {
-        assert!(!text.contains(BELOW), "{text}");
+        assert!(!text.contains(MINUS_58), "{text}");
     }
 }
 
-/// Only commands, which users copy, and single words may be wider.
+/// Exceptions are hugeadm commands, for users to copy, and single words.
 #[test]
-fn nothing_is_wider_than_the_terminal() {
+fn lines_fit_the_terminal() {
     if !needs::terminal("the width of a terminal") {
         return;
     }

@@ -11,13 +11,13 @@ use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::sh;
 
-/// A program that holds pages in every possible way until it is dropped. `used` and `orphan` are
-/// IDs of System V segments, `fork` is its child's PID.
+/// `holders.c`, a program that holds pages in every way until this is dropped; System V segments are
+/// given by ID.
 struct Holders {
     child: Child,
-    used: u64,
-    orphan: u64,
-    fork: u64,
+    attached_segment: u64,
+    unused_segment: u64,
+    forked_pid: u64,
 }
 
 impl Holders {
@@ -32,14 +32,14 @@ impl Holders {
         let numbers: Vec<u64> = (line.split_whitespace())
             .map(|word| word.parse().unwrap())
             .collect();
-        let [used, orphan, fork] = numbers[..] else {
+        let [attached_segment, unused_segment, forked_pid] = numbers[..] else {
             panic!("{line}: {:?}", child.wait());
         };
         Some(Holders {
             child,
-            used,
-            orphan,
-            fork,
+            attached_segment,
+            unused_segment,
+            forked_pid,
         })
     }
 }
@@ -60,7 +60,8 @@ fn machine_with_holders(test: &str) -> Option<(Live, String, Holders)> {
     Some((live, dir, holders))
 }
 
-fn account(live: &Live) -> Value {
+/// Returns what `--who` reports of the default pool.
+fn default_pool_report(live: &Live) -> Value {
     let ran = live.hugeadm(&["--who", "--json"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
     let all: Value = serde_json::from_str(&ran.out).unwrap();
@@ -70,13 +71,13 @@ fn account(live: &Live) -> Value {
     pool.unwrap().clone()
 }
 
-/// Returns used and reserved pages of holders with this value in a field.
-fn pages(account: &Value, field: &str, value: &Value) -> (u64, u64) {
+/// Returns the used and the reserved pages of all holders whose `field` is `value`.
+fn pages(report: &Value, field: &str, value: &Value) -> (u64, u64) {
     let sum = |reserved: bool| -> u64 {
-        let holders = account["holders"].as_array().unwrap().iter();
-        let those =
+        let holders = report["holders"].as_array().unwrap().iter();
+        let matching =
             holders.filter(|it| it[field] == *value && (it["kind"] == "reservation") == reserved);
-        those.map(|it| it["pages"].as_u64().unwrap()).sum()
+        matching.map(|it| it["pages"].as_u64().unwrap()).sum()
     };
     (sum(false), sum(true))
 }
@@ -86,7 +87,7 @@ fn every_page_has_a_holder() {
     let Some((live, dir, holders)) = machine_with_holders("who holds pages") else {
         return;
     };
-    let found = account(&live);
+    let found = default_pool_report(&live);
     let pool = live.now().default_pool().unwrap().clone();
     assert_eq!(found["total"], 60);
     assert_eq!(
@@ -99,9 +100,9 @@ fn every_page_has_a_holder() {
     let parent = u64::from(holders.child.id());
     for (field, value, wanted) in [
         ("pid", Value::from(parent), (6, 3)),
-        ("pid", Value::from(holders.fork), (3, 0)),
-        ("id", Value::from(holders.used), (1, 1)),
-        ("id", Value::from(holders.orphan), (2, 1)),
+        ("pid", Value::from(holders.forked_pid), (3, 0)),
+        ("id", Value::from(holders.attached_segment), (1, 1)),
+        ("id", Value::from(holders.unused_segment), (2, 1)),
         ("path", Value::from("/anon_hugepage (deleted)"), (1, 3)),
         ("path", Value::from("/memfd:open (deleted)"), (2, 1)),
         ("path", Value::from(format!("{dir}/kept")), (2, 2)),
@@ -116,37 +117,36 @@ fn every_page_has_a_holder() {
     }
     drop(holders);
     sh(&format!("rm '{dir}/kept' '{dir}/or phan'"));
-    let after = account(&live);
+    let after = default_pool_report(&live);
     assert_eq!(after["holders"].as_array().unwrap().len(), 0, "{after:#}");
 }
 
-/// Unused files and segments are listed until their command is run.
 #[test]
-fn orphans_are_listed_with_their_command() {
-    let Some((live, dir, holders)) = machine_with_holders("orphans") else {
+fn unused_files_and_segments_are_listed_with_the_command_that_frees_them() {
+    let Some((live, dir, holders)) = machine_with_holders("unused files and segments") else {
         return;
     };
-    let orphans = || -> Vec<String> {
-        let found = account(&live);
+    let commands = || -> Vec<String> {
+        let found = default_pool_report(&live);
         let holders = found["holders"].as_array().unwrap().iter();
-        let commands = holders.filter(|it| it["kind"] != "reservation");
-        let commands = commands.filter_map(|it| it["command"].as_str().map(str::to_owned));
-        commands.collect()
+        let used = holders.filter(|it| it["kind"] != "reservation");
+        used.filter_map(|it| it["command"].as_str().map(str::to_owned))
+            .collect()
     };
-    let segment = format!("ipcrm -m {}", holders.orphan);
+    let segment = format!("ipcrm -m {}", holders.unused_segment);
     let file = format!("rm '{dir}/or phan'");
-    let mut told = orphans();
-    told.sort();
-    assert_eq!(told, [segment.clone(), file.clone()]);
+    let mut listed = commands();
+    listed.sort();
+    assert_eq!(listed, [segment, file]);
     let text = live.hugeadm(&["--who"]).out;
-    for command in &told {
+    for command in &listed {
         assert!(
             text.contains(&format!("unused; to free it: {command}\n")),
             "{text}"
         );
         assert_eq!(sh(command).status, 0, "{command}");
     }
-    assert_eq!(orphans(), [""; 0]);
+    assert_eq!(commands(), [""; 0]);
     drop(holders);
     sh(&format!("rm '{dir}/kept'"));
     succeeds_silently(&live, &["--pool-pages-min", "DEFAULT:0"]);
@@ -160,14 +160,14 @@ fn an_ordinary_user_sees_which_processes_are_hidden() {
     };
     let hugeadm = crate::support::tool::tool("hugeadm");
     let hugeadm = hugeadm.get_program().to_str().unwrap();
-    let open = tempfile::tempdir().unwrap();
+    let public_dir = tempfile::tempdir().unwrap();
     sh(&format!(
         "chmod 755 {0}; cp {hugeadm} {0}/hugeadm",
-        open.path().display()
+        public_dir.path().display()
     ));
     let ran = sh(&format!(
         "setpriv --reuid=65534 --regid=65534 --clear-groups {}/hugeadm --who",
-        open.path().display()
+        public_dir.path().display()
     ));
     assert_eq!(ran.status, 0, "{ran:?}");
     let hidden = format!(
@@ -181,25 +181,27 @@ fn an_ordinary_user_sees_which_processes_are_hidden() {
     sh(&format!("rm '{dir}/kept' '{dir}/or phan'"));
 }
 
-/// The file system is unmounted lazily while a process maps its files.
 #[test]
-fn pages_on_an_invisible_mount_have_holders() {
-    let Some(live) = machine("a mount out of sight") else {
+fn pages_of_a_lazily_unmounted_file_system_have_holders() {
+    let Some(live) = machine("a lazily unmounted file system") else {
         return;
     };
-    if !mounts("a mount out of sight") {
+    if !mounts("a lazily unmounted file system") {
         return;
     }
     live.set_pool(60);
     let dir = tempfile::tempdir().unwrap();
-    let at = dir.path().display().to_string();
-    assert_eq!(sh(&format!("mount -t hugetlbfs none {at}")).status, 0);
-    let Some(holders) = Holders::start(&live, &at) else {
+    let mount_point = dir.path().display().to_string();
+    assert_eq!(
+        sh(&format!("mount -t hugetlbfs none {mount_point}")).status,
+        0
+    );
+    let Some(holders) = Holders::start(&live, &mount_point) else {
         return;
     };
-    let gone = format!("rm '{at}/or phan'; umount -l {at}");
-    assert_eq!(sh(&gone).status, 0);
-    let found = account(&live);
+    let unmount = format!("rm '{mount_point}/or phan'; umount -l {mount_point}");
+    assert_eq!(sh(&unmount).status, 0);
+    let found = default_pool_report(&live);
     assert_eq!(
         pages(&found, "path", &Value::from("/kept")),
         (2, 2),
@@ -210,10 +212,9 @@ fn pages_on_an_invisible_mount_have_holders() {
     drop(holders);
 }
 
-/// Surplus pages and all kinds of holders together.
 #[test]
-fn all_reserved_pages_are_named() {
-    let Some(live) = machine("reserved pages") else {
+fn surplus_and_reserved_pages_have_holders() {
+    let Some(live) = machine("surplus and reserved pages") else {
         return;
     };
     live.set_pool(28);
@@ -222,7 +223,7 @@ fn all_reserved_pages_are_named() {
     let Some(holders) = Holders::start(&live, &global) else {
         return;
     };
-    let found = account(&live);
+    let found = default_pool_report(&live);
     assert_eq!(found["surplus"], 4, "{found:#}");
     assert_eq!(found["reserved"], 12, "{found:#}");
     assert_eq!(found["unaccounted"], 0, "{found:#}");
