@@ -1,7 +1,7 @@
 //! `--pid`: hugectl collapses the memory of running programs.
 
+mod collapse;
 mod known;
-mod living;
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
 use crate::support::unchanged::{UnchangedMachine, without_pool};
 
-/// Returns the command of `adopt.c` for a kind of memory, and the machine with an empty pool.
+/// Returns the machine with an empty pool, and a command that fills a kind of memory (`adopt.c`).
 fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(UnchangedMachine, Command)> {
     let unchanged = without_pool(test)?;
     if !can_adopt(test, unchanged.thp_serves()) {
@@ -28,25 +28,25 @@ fn hugectl(words: &[&str]) -> Done {
     tool("hugectl").args(words).ran()
 }
 
-/// Runs hugectl and returns its document.
-fn document(words: &[&str]) -> Value {
+/// Runs hugectl and returns its JSON output.
+fn hugectl_json(words: &[&str]) -> Value {
     let done = hugectl(&[words, &["--json"]].concat());
     let value: Value = serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("{done:?}"));
     assert_eq!(value["status"], done.status, "{done:?}");
     value
 }
 
-/// Returns the only process of a document.
-fn only(document: &Value) -> &Value {
-    let processes = document["processes"].as_array();
-    let [process] = &processes.unwrap_or_else(|| panic!("{document:#}"))[..] else {
-        panic!("{document:#}");
+/// Returns the process of a report on one process.
+fn single_process(report: &Value) -> &Value {
+    let processes = report["processes"].as_array();
+    let [process] = &processes.unwrap_or_else(|| panic!("{report:#}"))[..] else {
+        panic!("{report:#}");
     };
     check_sums(process);
     process
 }
 
-/// Checks that huge and left bytes add up to the resident bytes, and so do the segments.
+/// Checks that huge + left = resident after the run, and that the segments add up to resident.
 fn check_sums(process: &Value) {
     let left = process["left"].as_array().unwrap().iter();
     let left: u64 = left.map(|left| number(&left["bytes"])).sum();
@@ -67,18 +67,18 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}"))
 }
 
-/// Returns the bytes on huge pages in `before` or `after`.
-fn huge(moment: &Value) -> u64 {
-    let sizes = moment["huge"].as_object().unwrap();
+/// Returns the bytes on huge pages; `usage` is a process's `before` or `after`.
+fn huge(usage: &Value) -> u64 {
+    let sizes = usage["huge"].as_object().unwrap();
     sizes.values().map(number).sum()
 }
 
-/// Returns the huge share of the resident memory afterwards.
-fn share(process: &Value) -> f64 {
+/// Returns which part of the resident memory is huge in `after`.
+fn huge_share(process: &Value) -> f64 {
     huge(&process["after"]) as f64 / number(&process["after"]["resident"]) as f64
 }
 
-/// Whether the kernel has THP and collapses other processes' memory (Linux 6.1).
+/// Whether the kernel collapses memory of other processes (Linux 6.1). If not, reports a skip.
 fn can_adopt(test: &str, thp_serves: bool) -> bool {
     if !thp_serves {
         return skip::<()>(test, "this machine has no transparent huge pages").is_some();

@@ -13,8 +13,8 @@ use crate::support::live::{machine, skip_aloud};
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, Run, copy, tool, write};
 
-/// The output of `segments`.
-const RUNS: &str = "sum 2\n";
+/// What `segments.c` prints.
+const OUTPUT: &str = "sum 2\n";
 
 fn hugectl(options: &str, program: &Path, arguments: &str) -> Ran {
     let mut command = tool("hugectl");
@@ -25,8 +25,8 @@ fn hugectl(options: &str, program: &Path, arguments: &str) -> Ran {
     command.ran()
 }
 
-/// Asserts that the program is not started, with one error line that contains these parts.
-fn refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
+/// Asserts that hugectl prints one error line with these parts and does not start the program.
+fn assert_refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
     for quiet in ["", "-q "] {
         let ran = hugectl(&format!("{quiet}{options}"), program, arguments);
         assert_eq!(
@@ -44,23 +44,23 @@ fn refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
     }
 }
 
-fn starts(options: &str, program: &Path, arguments: &str, out: &str) {
+fn assert_starts(options: &str, program: &Path, arguments: &str, out: &str) {
     let ran = hugectl(options, program, arguments);
     let ended = (ran.status, ran.out.as_str(), ran.err.contains("error: "));
     assert_eq!(ended, (0, out, false), "{options}: {ran:?}");
 }
 
-fn segments() -> Option<PathBuf> {
+fn unaligned_segments() -> Option<PathBuf> {
     build("segments", Libc::Glibc, &["-fno-pie", "-no-pie"])
 }
 
-/// Returns a program linked by ld.hugetlbfs.
+/// Links a program with ld.hugetlbfs.
 fn linked(name: &str) -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ld.hugetlbfs");
     fs::create_dir_all(&dir).unwrap();
-    // Another test may have made it.
+    // Fails if another test has created the link.
     let _ = symlink(env!("CARGO_BIN_EXE_ld-hugetlbfs"), dir.join("ld"));
-    // ld.hugetlbfs links with the library, which need not be installed.
+    // ld.hugetlbfs links with the library, found here if it is not installed.
     let library = Path::new(env!("HUGETOOLS_PRELOAD")).parent().unwrap();
     let library = format!("-L{}", library.display());
     let flags = [
@@ -74,7 +74,7 @@ fn linked(name: &str) -> Option<PathBuf> {
 
 #[test]
 fn a_relinked_program_meets_text() {
-    let Some(live) = machine("text that is required") else {
+    let Some(live) = machine("required text") else {
         return;
     };
     live.set_pool(40);
@@ -90,18 +90,18 @@ fn a_relinked_program_meets_text() {
         "(0.0%)",
         "no whole 2MB page",
     ];
-    refused("--require=text:90,heap", &small, "heap 1", &parts);
-    refused("--require=text", &small, "heap 1", &["no whole 2MB page"]);
-    starts("--require=text:90,heap", &linked, "", RUNS);
-    starts(
+    assert_refused("--require=text:90,heap", &small, "heap 1", &parts);
+    assert_refused("--require=text", &small, "heap 1", &["no whole 2MB page"]);
+    assert_starts("--require=text:90,heap", &linked, "", OUTPUT);
+    assert_starts(
         "--text=2MB --require=text:90,data,bss,heap",
         &linked,
         "",
-        RUNS,
+        OUTPUT,
     );
     // Relinked segments fill whole huge pages.
-    starts("--require=text:100,data,bss", &linked, "", RUNS);
-    // In one of 512 starts the brk heap begins in the last huge page, which stays on base pages.
+    assert_starts("--require=text:100,data,bss", &linked, "", OUTPUT);
+    // With ASLR, 1 start in 512 puts the brk heap into bss's last huge page: it keeps base pages.
     let options = "--require=text:100,data:100,bss:100";
     let is_started = |_| hugectl(options, &small_linked, "heap 1").status == 0;
     assert!((0..3).any(is_started), "{options}");
@@ -109,13 +109,13 @@ fn a_relinked_program_meets_text() {
     live.set_pool(3);
     let short = "--require=text,data:100 --fallback=base";
     let parts = ["--require=data:100 is not met: 0 of "];
-    refused(short, &small_linked, "heap 1", &parts);
+    assert_refused(short, &small_linked, "heap 1", &parts);
 }
 
-/// Text outside whole huge pages doesn't count.
+/// Without a percentage, only text in whole huge pages is required.
 #[test]
-fn huge_pages_of_the_file_are_enough() {
-    let name = "text on huge pages of its file that is required";
+fn file_thp_meets_text() {
+    let name = "file THP for required text";
     let Some(live) = machine(name) else {
         return;
     };
@@ -123,50 +123,49 @@ fn huge_pages_of_the_file_are_enough() {
     let Some(linked) = linked("segments") else {
         return;
     };
-    // A file that nobody else uses.
+    // A new file, which no other process maps.
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("segments");
     copy(linked, &program);
-    let said = hugectl("-v --text --fallback=base", &program, "").err;
-    if said.contains("its file system keeps it on base pages") {
+    let err = hugectl("-v --text --fallback=base", &program, "").err;
+    if err.contains("its file system keeps it on base pages") {
         return skip_aloud("the file system has no huge pages");
     }
-    starts("--require=text --fallback=base", &program, "", RUNS);
+    assert_starts("--require=text --fallback=base", &program, "", OUTPUT);
     let explained = hugectl("--explain --require=text --fallback=base", &program, "");
     assert_eq!(explained.status, 0, "{explained:?}");
 }
 
-/// Behind a wrapper only the library can measure the program.
+/// If another program starts it, only the preloaded library can measure a program's segments.
 #[test]
-fn a_pool_short_by_one_page() {
-    let Some(live) = machine("bss that is required") else {
+fn a_pool_with_one_page_too_few_is_refused() {
+    let Some(live) = machine("required data and bss") else {
         return;
     };
-    let Some(program) = segments() else { return };
-    let behind = format!(
-        "--only=segments-Glibc-fno-pie-no-pie --require=data,bss --fallback=base env {}",
-        program.display()
-    );
+    let Some(program) = unaligned_segments() else {
+        return;
+    };
+    let direct = "--require=data,bss --fallback=base";
+    let through_env = format!("--only=segments-Glibc-fno-pie-no-pie {direct}");
+    let (env, argument) = (Path::new("/usr/bin/env"), program.to_str().unwrap());
     for (pages, is_met) in [(11, true), (10, false)] {
         live.set_pool(pages);
-        let direct = "--require=data,bss --fallback=base";
-        let (options, env) = behind.rsplit_once(" env ").unwrap();
         match is_met {
             true => {
-                starts(direct, &program, "", RUNS);
-                starts(options, Path::new("/usr/bin/env"), env, RUNS);
+                assert_starts(direct, &program, "", OUTPUT);
+                assert_starts(&through_env, env, argument, OUTPUT);
             }
             false => {
                 let parts = ["--require=bss is not met: ", " of 163", "kB", "%"];
-                refused(direct, &program, "", &parts);
+                assert_refused(direct, &program, "", &parts);
                 let parts = [parts[0], parts[1], "is not started", "(87.4%)"];
-                refused(options, Path::new("/usr/bin/env"), env, &parts);
+                assert_refused(&through_env, env, argument, &parts);
             }
         }
         assert_eq!(live.wait_for_free_pages(pages), pages);
     }
     // Without --fallback=base, transparent huge pages count, too.
-    starts("-q --require=data,bss", &program, "", RUNS);
+    assert_starts("-q --require=data,bss", &program, "", OUTPUT);
 }
 
 #[test]
@@ -175,44 +174,46 @@ fn a_program_that_cannot_load_the_library_is_refused() {
         return;
     };
     live.set_pool(40);
-    let (Some(program), Some(fixed)) = (
+    let (Some(explained), Some(segments)) = (
         build("explained", Libc::Glibc, &["-static"]),
         build("segments", Libc::Glibc, &["-static"]),
     ) else {
         return;
     };
-    refused(
+    assert_refused(
         "--require=heap",
-        &program,
+        &explained,
         "heap 1",
         &["--require=heap is not met: "],
     );
-    refused(
+    assert_refused(
         "--require=shm",
-        &program,
+        &explained,
         "mmap 4",
         &["the program is static"],
     );
-    refused("--require=data", &fixed, "", &["the program is static"]);
-    let Some(program) = segments() else { return };
+    assert_refused("--require=data", &segments, "", &["the program is static"]);
+    let Some(program) = unaligned_segments() else {
+        return;
+    };
     let env = Path::new("/usr/bin/env");
     let arguments = format!("-i {}", program.display());
     let parts = ["--require=data is not met: env starts its program without"];
-    refused("--require=data", env, &arguments, &parts);
+    assert_refused("--require=data", env, &arguments, &parts);
     let only = "--require=data --only=segments-Glibc-fno-pie-no-pie";
     let parts = ["--require=data is not met: env starts its program without"];
-    refused(only, env, &arguments, &parts);
+    assert_refused(only, env, &arguments, &parts);
 }
 
-/// Returns how often a heap reported that it falls short.
-fn shortfalls(ran: &Ran) -> usize {
+/// Counts the errors that heaps reported.
+fn heap_errors(ran: &Ran) -> usize {
     let error = "error: --require=heap is not met: ";
     ran.err.matches(error).count()
 }
 
 #[test]
 fn malloc_fails_once_the_pool_is_empty() {
-    let Some(live) = machine("a heap that is required") else {
+    let Some(live) = machine("a required heap") else {
         return;
     };
     for libc in Libc::ALL {
@@ -228,25 +229,25 @@ fn malloc_fails_once_the_pool_is_empty() {
                 (0, "parent: NULL, ENOMEM\n"),
                 "{ran:?}"
             );
-            assert_eq!(shortfalls(&ran), 1, "{ran:?}");
+            assert_eq!(heap_errors(&ran), 1, "{ran:?}");
             assert!(
                 ran.err.contains("more: the pool has no free page"),
                 "{ran:?}"
             );
-            starts(&options, &program, "20", "parent: all\n");
+            assert_starts(&options, &program, "20", "parent: all\n");
         }
         // A fork inherits the requirement, an executed program does not.
         let ran = hugectl("-q --require=heap", &program, "150 fork");
         let out = "child: NULL, ENOMEM\nparent: NULL, ENOMEM\n";
         assert_eq!(
-            (ran.status, ran.out.as_str(), shortfalls(&ran)),
+            (ran.status, ran.out.as_str(), heap_errors(&ran)),
             (0, out, 2),
             "{ran:?}"
         );
         let ran = hugectl("-q --require=heap", &program, "150 exec");
         let out = "parent: all\nparent: NULL, ENOMEM\n";
         assert_eq!(
-            (ran.status, ran.out.as_str(), shortfalls(&ran)),
+            (ran.status, ran.out.as_str(), heap_errors(&ran)),
             (0, out, 1),
             "{ran:?}"
         );
@@ -261,7 +262,7 @@ fn malloc_fails_once_the_pool_is_empty() {
         assert_eq!(ran.err.matches(moved).count(), 1, "{ran:?}");
         assert_eq!(live.wait_for_free_pages(30), 30);
         // The pool's 60 MB are more than 20 % of 150.
-        starts("-q --require=heap:20", &program, "150", "parent: all\n");
+        assert_starts("-q --require=heap:20", &program, "150", "parent: all\n");
         let ran = hugectl("-q --require=heap:60", &program, "300");
         assert_eq!(ran.out, "parent: NULL, ENOMEM\n", "{ran:?}");
         live.set_pool(0);
@@ -269,14 +270,14 @@ fn malloc_fails_once_the_pool_is_empty() {
             "--require=heap is not met: the pool of 2MB pages is empty",
             "hugeadm",
         ];
-        refused("--require=heap", &program, "1", &parts);
-        starts("--require=heap --heap=thp", &program, "60", "parent: all\n");
+        assert_refused("--require=heap", &program, "1", &parts);
+        assert_starts("--require=heap --heap=thp", &program, "60", "parent: all\n");
     }
 }
 
 #[test]
 fn shared_memory_fails_without_fallback() {
-    let Some(live) = machine("shared memory that is required") else {
+    let Some(live) = machine("required shared memory") else {
         return;
     };
     let Some(program) = build("explained", Libc::Glibc, &[]) else {
@@ -284,7 +285,7 @@ fn shared_memory_fails_without_fallback() {
     };
     live.set_pool(20);
     for kind in ["mmap", "sysv"] {
-        starts("--require=shm", &program, &format!("{kind} 40"), "");
+        assert_starts("--require=shm", &program, &format!("{kind} 40"), "");
         for quiet in ["", "-q"] {
             let options = format!("{quiet} --require=shm");
             let ran = hugectl(&options, &program, &format!("{kind} 42"));
@@ -299,7 +300,7 @@ fn shared_memory_fails_without_fallback() {
         }
     }
     live.set_pool(0);
-    refused(
+    assert_refused(
         "--require=shm",
         &program,
         "mmap 4",
@@ -309,10 +310,12 @@ fn shared_memory_fails_without_fallback() {
 
 #[test]
 fn the_report_contains_the_result() {
-    let Some(live) = machine("reports of what is required") else {
+    let Some(live) = machine("reports of --require") else {
         return;
     };
-    let (Some(program), Some(segments)) = (build("required", Libc::Glibc, &[]), segments()) else {
+    let (Some(program), Some(segments)) =
+        (build("required", Libc::Glibc, &[]), unaligned_segments())
+    else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
@@ -339,8 +342,8 @@ fn the_report_contains_the_result() {
 }
 
 #[test]
-fn unreachable_programs_are_refused() {
-    let Some(live) = machine("what is required of targets out of reach") else {
+fn set_user_id_and_foreign_programs_are_refused() {
+    let Some(live) = machine("set-user-ID and foreign programs") else {
         return;
     };
     live.set_pool(20);
@@ -353,7 +356,7 @@ fn unreachable_programs_are_refused() {
     std::os::unix::fs::chown(&secure, Some(65534), Some(65534)).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
     fs::set_permissions(&secure, mode).unwrap();
-    // The architecture in the ELF header.
+    // e_machine: MIPS.
     let mut bytes = fs::read(&program).unwrap();
     bytes[18..20].copy_from_slice(&[8, 0]);
     write(&foreign, &bytes);
@@ -363,20 +366,20 @@ fn unreachable_programs_are_refused() {
     )
     .unwrap();
     let is_not_met = "--require=heap is not met: ";
-    refused(
+    assert_refused(
         "--require=heap",
         &secure,
         "heap 1",
         &[is_not_met, "is set-user-id"],
     );
-    refused(
+    assert_refused(
         "--require=heap",
         &foreign,
         "heap 1",
         &[is_not_met, "our libraries are for"],
     );
-    // Behind a wrapper, too.
-    refused(
+    // Started by another program, too.
+    assert_refused(
         "--require=heap",
         Path::new("/usr/bin/nice"),
         secure.to_str().unwrap(),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{can_adopt, document, huge, number, only, share};
+use super::{can_adopt, huge, huge_share, hugectl_json, number, single_process};
 use crate::support::live::machine;
 use crate::support::needs;
 use crate::support::running::Running;
@@ -41,14 +41,14 @@ fn python_objects_of_400_mb_move_to_huge_pages() {
         return;
     }
     let subject = Running::ready(Command::new("python3").args(["-c", PYTHON]));
-    let found = document(&["--pid", &subject.pid()]);
-    let process = only(&found);
+    let found = hugectl_json(&["--pid", &subject.pid()]);
+    let process = single_process(&found);
     assert!(
         number(&process["after"]["resident"]) > 375 << 20,
         "{found:#}"
     );
     assert!(
-        huge(&process["before"]) == 0 && share(process) >= 0.9,
+        huge(&process["before"]) == 0 && huge_share(process) >= 0.9,
         "{found:#}"
     );
     // The default budget is 25 %.
@@ -64,6 +64,6 @@ fn inspection_keeps_to_the_budget() {
         return;
     }
     let subject = Running::ready(Command::new("python3").args(["-c", SHARED]));
-    let found = document(&["--pid", &subject.pid(), "--stack", "--budget=2"]);
-    assert!(cpu_share(only(&found)) < 0.1, "{found:#}");
+    let found = hugectl_json(&["--pid", &subject.pid(), "--stack", "--budget=2"]);
+    assert!(cpu_share(single_process(&found)) < 0.1, "{found:#}");
 }

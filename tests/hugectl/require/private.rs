@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{hugectl, refused, starts};
+use super::{assert_refused, assert_starts, hugectl};
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
@@ -67,7 +67,7 @@ fn mappings_and_threads_fail_without_thp() {
         "EAGAIN",
         disabled,
     );
-    starts(
+    assert_starts(
         "-q --anon --stack",
         &program,
         &off_after_map,
@@ -106,7 +106,7 @@ fn the_main_stack_is_measured() {
         assert_eq!(has_cause, !met, "{options} {ran:?}");
     }
     let parts = ["--require=stack and --fallback=base: --stack uses transparent"];
-    refused("--require=stack --fallback=base", &program, "small", &parts);
+    assert_refused("--require=stack --fallback=base", &program, "small", &parts);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_program_started_without_thp_is_refused() {
         let options = format!("--require={segment} --only=required_anon-Glibc-pthread");
         let arguments = format!("{} small", program.display());
         let text = format!("is not started: --require={segment} is not met: ");
-        refused(&options, &no_thp, &arguments, &[&text, "disabled by prctl"]);
+        assert_refused(&options, &no_thp, &arguments, &[&text, "disabled by prctl"]);
     }
 }
 

@@ -1,12 +1,12 @@
-//! Processes that get a heap (`--only`, `--no-inherit`), and its malloc (`--heap-engine`).
+//! Which processes get a heap (`--only`, `--no-inherit`), and which malloc (`--heap-engine`).
 
-use super::quota::{live, run};
+use super::quota::{machine_with_steps, run};
 use crate::libs::smaps::HeapPages;
 use crate::support::tool::{Ran, Run, tool};
 
 #[test]
-fn only_named_programs_or_the_first_process() {
-    let Some((_live, program)) = live("only", 100) else {
+fn only_and_no_inherit_limit_the_heap_to_a_process() {
+    let Some((_live, program)) = machine_with_steps("only", 100) else {
         return;
     };
     let name = program.file_name().unwrap().to_str().unwrap().to_owned();
@@ -18,26 +18,26 @@ fn only_named_programs_or_the_first_process() {
         assert_eq!(ran.status, 0, "{options}: {ran:?}");
         ran
     };
-    let huge = |ran: &Ran, what: &str| HeapPages::find(&ran.out, what).hugetlb > 50 << 10;
-    let child = "PROGRAM +80 =child; true";
-    assert!(huge(&shell("", child), "child"));
-    assert!(huge(&shell(&format!("--only=x,{name}"), child), "child"));
-    assert!(!huge(&shell("--only=sh", child), "child"));
-    assert!(!huge(&shell("--no-inherit", child), "child"));
-    let same = "exec PROGRAM +80 =same x80";
-    let ran = shell("--no-inherit", same);
+    let huge = |ran: &Ran, label: &str| HeapPages::find(&ran.out, label).hugetlb > 50 << 10;
+    let in_child = "PROGRAM +80 =child; true";
+    assert!(huge(&shell("", in_child), "child"));
+    assert!(huge(&shell(&format!("--only=x,{name}"), in_child), "child"));
+    assert!(!huge(&shell("--only=sh", in_child), "child"));
+    assert!(!huge(&shell("--no-inherit", in_child), "child"));
+    let by_exec = "exec PROGRAM +80 =same x80";
+    let ran = shell("--no-inherit", by_exec);
     assert!(huge(&ran, "same") && !huge(&ran, "executed"), "{ran:?}");
-    assert!(huge(&shell("", same), "executed"));
+    assert!(huge(&shell("", by_exec), "executed"));
 }
 
 #[test]
 fn heap_engine_libc_keeps_glibcs_malloc() {
-    let Some((live, program)) = live("libc", 100) else {
+    let Some((live, program)) = machine_with_steps("libc", 100) else {
         return;
     };
     let thp = run("-v --heap --heap-engine=libc", &program, "+200 =full x200");
-    for what in ["full", "executed"] {
-        let full = HeapPages::find(&thp.out, what);
+    for label in ["full", "executed"] {
+        let full = HeapPages::find(&thp.out, label);
         assert_eq!(full.hugetlb, 0, "{thp:?}");
         assert!(!live.thp_serves() || full.share(full.thp) >= 80, "{thp:?}");
     }

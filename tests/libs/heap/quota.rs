@@ -10,8 +10,8 @@ use crate::support::program::{Libc, build};
 use crate::support::running::Running;
 use crate::support::tool::{Ran, Run, tool};
 
-/// Takes the machine, fills its pool and builds `steps`.
-pub(super) fn live(test: &str, pages: u64) -> Option<(Live, PathBuf)> {
+/// Locks the machine, sets its pool and builds `steps.c`.
+pub(super) fn machine_with_steps(test: &str, pages: u64) -> Option<(Live, PathBuf)> {
     let live = machine(test)?;
     let program = build("steps", Libc::Glibc, &[])?;
     live.set_pool(pages);
@@ -33,7 +33,7 @@ pub(super) fn run(options: &str, program: &Path, args: &str) -> Ran {
 
 #[test]
 fn a_process_takes_at_most_its_limit() {
-    let Some((live, program)) = live("limit", 100) else {
+    let Some((live, program)) = machine_with_steps("limit", 100) else {
         return;
     };
     let page = live.default_size().kib();
@@ -62,7 +62,7 @@ fn a_process_takes_at_most_its_limit() {
 
 #[test]
 fn four_processes_share_a_pool() {
-    let Some((live, program)) = live("fair shares", 100) else {
+    let Some((live, program)) = machine_with_steps("fair shares", 100) else {
         return;
     };
     let page = live.default_size().kib();
@@ -77,7 +77,7 @@ fn four_processes_share_a_pool() {
 
 #[test]
 fn text_and_data_count_together() {
-    let Some((live, _)) = live("text, data and limit", 100) else {
+    let Some((live, _)) = machine_with_steps("text, data and limit", 100) else {
         return;
     };
     let flags = ["-fno-pie", "-no-pie", "-DN=3000000"];
@@ -102,7 +102,7 @@ fn text_and_data_count_together() {
 
 #[test]
 fn pages_given_back_or_moved_by_a_fork_count_no_more() {
-    let Some((live, program)) = live("limit, given back", 100) else {
+    let Some((live, program)) = machine_with_steps("limit, given back", 100) else {
         return;
     };
     let quarter = 25 * live.default_size().kib();
@@ -120,7 +120,7 @@ fn pages_given_back_or_moved_by_a_fork_count_no_more() {
 
 #[test]
 fn a_pool_that_is_filled_later_is_used_later() {
-    let Some((live, program)) = live("step up", 0) else {
+    let Some((live, program)) = machine_with_steps("step up", 0) else {
         return;
     };
     let page = live.default_size().kib();
@@ -137,7 +137,7 @@ fn a_pool_that_is_filled_later_is_used_later() {
 
 #[test]
 fn a_parent_returns_to_the_pool_once() {
-    let Some((live, program)) = live("step up after a fork", 200) else {
+    let Some((live, program)) = machine_with_steps("step up after a fork", 200) else {
         return;
     };
     let steps = "+100 =first f =moved +60 =again w F =twice +100 =never";

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{adoptable, can_adopt, check_sums, document, huge, hugectl, number, only, share};
+use super::{
+    adoptable, can_adopt, check_sums, huge, huge_share, hugectl, hugectl_json, number,
+    single_process,
+};
 use crate::hugectl::place::{Place, as_nobody};
 use crate::support::live::{Group, machine};
 use crate::support::needs;
@@ -19,18 +22,21 @@ fn memory_becomes_huge_and_keeps_its_contents() {
         return;
     };
     let subject = Running::ready(&mut program);
-    let predicted = document(&["--dry-run", "--pid", &subject.pid()]);
-    let predicted = only(&predicted);
+    let predicted = hugectl_json(&["--dry-run", "--pid", &subject.pid()]);
+    let predicted = single_process(&predicted);
     assert_eq!(huge(&predicted["before"]), 0);
-    let adopted = document(&["--pid", &subject.pid(), "--budget=100"]);
-    let adopted = only(&adopted);
+    let adopted = hugectl_json(&["--pid", &subject.pid(), "--budget=100"]);
+    let adopted = single_process(&adopted);
     assert_eq!(huge(&adopted["before"]), 0, "a dry run changes nothing");
-    assert!(share(adopted) > 0.9, "{adopted:#}");
+    assert!(huge_share(adopted) > 0.9, "{adopted:#}");
     // Small mappings may change in the meantime.
     let off = huge(&predicted["after"]).abs_diff(huge(&adopted["after"]));
     assert!(off <= 4 << 20, "{predicted:#} {adopted:#}");
-    let again = document(&["--pid", &subject.pid()]);
-    assert_eq!(only(&again)["before"]["huge"], adopted["after"]["huge"]);
+    let again = hugectl_json(&["--pid", &subject.pid()]);
+    assert_eq!(
+        single_process(&again)["before"]["huge"],
+        adopted["after"]["huge"]
+    );
     assert_eq!(again["status"], 0);
     assert_eq!(subject.end().out, "same\n");
 }
@@ -41,13 +47,16 @@ fn only_the_named_segments_are_collapsed() {
         return;
     };
     let subject = Running::ready(&mut program);
-    let heap = document(&["--pid", &subject.pid(), "--heap", "--stack"]);
-    let heap = only(&heap);
+    let heap = hugectl_json(&["--pid", &subject.pid(), "--heap", "--stack"]);
+    let heap = single_process(&heap);
     let mut names = heap["segments"].as_array().unwrap().iter();
     assert!(names.all(|row| row["segment"] == "heap" || row["segment"] == "stack"));
     assert!(huge(&heap["after"]) < 8 << 20, "{heap:#}");
-    let anon = document(&["--pid", &subject.pid(), "--anon"]);
-    assert!(huge(&only(&anon)["after"]) >= 30 << 20, "{anon:#}");
+    let anon = hugectl_json(&["--pid", &subject.pid(), "--anon"]);
+    assert!(
+        huge(&single_process(&anon)["after"]) >= 30 << 20,
+        "{anon:#}"
+    );
     let table = hugectl(&["--pid", &subject.pid()]);
     assert_eq!((table.status, table.err.as_str()), (0, ""), "{table:?}");
     let lines = ["segment ", "heap ", "anon ", "all ", "moved ", "left "];
@@ -69,9 +78,9 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
             return;
         };
         let subject = Running::ready(&mut program);
-        let found = document(&["--pid", &subject.pid(), option]);
+        let found = hugectl_json(&["--pid", &subject.pid(), option]);
         assert_eq!(found["status"], 3, "{kind}: {found:#}");
-        let mut left = only(&found)["left"].as_array().unwrap().iter();
+        let mut left = single_process(&found)["left"].as_array().unwrap().iter();
         let left = left.find(|left| left["reason"].as_str().unwrap().contains(reason));
         let left = left.unwrap_or_else(|| panic!("{kind}: {found:#}"));
         assert!(number(&left["bytes"]) >= 14 << 20, "{kind}: {found:#}");
@@ -118,9 +127,9 @@ fn children_are_included_on_request() {
         .args(["-c", "exec 3<&0; \"$0\" anon 16 <&3; :"])
         .arg(program.get_program());
     let subject = Running::ready(&mut shell);
-    let alone = document(&["--pid", &subject.pid()]);
-    assert_eq!(huge(&only(&alone)["after"]), 0);
-    let all = document(&["--pid", &subject.pid(), "--children"]);
+    let alone = hugectl_json(&["--pid", &subject.pid()]);
+    assert_eq!(huge(&single_process(&alone)["after"]), 0);
+    let all = hugectl_json(&["--pid", &subject.pid(), "--children"]);
     let all = all["processes"].as_array().unwrap();
     let sum: u64 = all.iter().map(|process| huge(&process["after"])).sum();
     assert!(all.len() == 2 && sum >= 14 << 20, "{all:?}");
@@ -137,21 +146,21 @@ fn sparse_memory_is_not_filled() {
         let subject = Running::ready(&mut program);
         let pid = subject.pid();
         for words in [&["--dry-run"][..], &[]] {
-            let found = document(&[&["--pid", &pid, "--anon"], words].concat());
+            let found = hugectl_json(&[&["--pid", &pid, "--anon"], words].concat());
             assert_eq!(found["status"], 0, "{kind}: {found:#}");
-            let process = only(&found);
+            let process = single_process(&found);
             let [before, after] =
                 ["before", "after"].map(|time| number(&process[time]["resident"]));
             assert!(after < before + (2 << 20), "{kind}: {found:#}");
             assert!(number(&process["moved"]) <= 2 << 20, "{kind}: {found:#}");
         }
         if kind == "sparse" {
-            let found = document(&["--pid", &pid, "--anon", "--touched=1"]);
-            let process = only(&found);
+            let found = hugectl_json(&["--pid", &pid, "--anon", "--touched=1"]);
+            let process = single_process(&found);
             assert!(number(&process["moved"]) >= 60 << 20, "{found:#}");
             assert!(huge(&process["after"]) >= 60 << 20, "{found:#}");
-            let again = document(&["--pid", &pid, "--anon", "--touched=1"]);
-            assert_eq!(only(&again)["moved"], 0, "{again:#}");
+            let again = hugectl_json(&["--pid", &pid, "--anon", "--touched=1"]);
+            assert_eq!(single_process(&again)["moved"], 0, "{again:#}");
         }
         assert_eq!(subject.end().out, "same\n");
     }
@@ -176,9 +185,9 @@ fn the_limit_of_a_control_group_is_respected() {
         .arg(program)
         .arg(&group.path);
     let subject = Running::ready(&mut shell);
-    let found = document(&["--pid", &subject.pid(), "--touched=1"]);
+    let found = hugectl_json(&["--pid", &subject.pid(), "--touched=1"]);
     assert_eq!(found["status"], 3, "{found:#}");
-    let process = only(&found);
+    let process = single_process(&found);
     // A quarter of the limit stays free for the program.
     let after = number(&process["after"]["resident"]);
     assert!(after < 50 << 20, "{found:#}");
