@@ -1,29 +1,29 @@
-/* Shared by the benchmark's programs: the size argument, a clock, a random number generator,
-   and checks that exit on failure. */
+/* Shared by the benchmark's programs: the size argument, a clock, a random number generator, and
+   allocations that exit on failure. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static uint64_t state = 88172645463325252u;
+static uint64_t random_state = 88172645463325252u;
 
 /* xorshift64* */
-static inline uint64_t next_number(void)
+static inline uint64_t next_random(void)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return state * 2685821657736338717u;
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 2685821657736338717u;
 }
 
 /* Uniform in [0, n). */
-static inline uint64_t below(uint64_t n)
+static inline uint64_t random_below(uint64_t n)
 {
-	return (uint64_t)((unsigned __int128)next_number() * n >> 64);
+	return (uint64_t)((unsigned __int128)next_random() * n >> 64);
 }
 
-static inline void *need(void *p)
+static inline void *check_alloc(void *p)
 {
 	if (!p) {
 		perror("malloc");
@@ -33,7 +33,7 @@ static inline void *need(void *p)
 }
 
 /* Converts the first argument from MiB to bytes. */
-static inline size_t bytes_of(int argc, char **argv)
+static inline size_t size_argument(int argc, char **argv)
 {
 	if (argc < 2 || atol(argv[1]) <= 0) {
 		fprintf(stderr, "usage: %s MIB\n", argv[0]);
@@ -42,8 +42,7 @@ static inline size_t bytes_of(int argc, char **argv)
 	return (size_t)atol(argv[1]) << 20;
 }
 
-/* Seconds. */
-static inline double now(void)
+static inline double now_seconds(void)
 {
 	struct timespec t;
 

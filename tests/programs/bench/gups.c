@@ -6,19 +6,19 @@
 
 int main(int argc, char **argv)
 {
-	size_t words = bytes_of(argc, argv) / 8, i;
-	uint64_t *table = need(malloc(words * 8)), sum = 0;
+	size_t words = size_argument(argc, argv) / 8, i;
+	uint64_t *table = check_alloc(malloc(words * 8)), sum = 0;
 	double took;
 
 	for (i = 0; i < words; i++)
 		table[i] = i;
-	took = now();
+	took = now_seconds();
 	for (i = 0; i < words / 4; i++) {
-		uint64_t r = next_number();
+		uint64_t r = next_random();
 
 		table[(size_t)((unsigned __int128)r * words >> 64)] ^= r;
 	}
-	took = now() - took;
+	took = now_seconds() - took;
 	for (i = 0; i < words; i++)
 		sum ^= table[i] + i;
 	printf("%.2f million updates/s (%016lx)\n", 1e-6 * (double)(words / 4) / took, (unsigned long)sum);

@@ -15,21 +15,21 @@ static int order(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	size_t words = bytes_of(argc, argv) / 8, i;
+	size_t words = size_argument(argc, argv) / 8, i;
 	size_t quanta = argc > 2 && atol(argv[2]) > 0 ? (size_t)atol(argv[2]) : 1000;
-	uint64_t *table = need(malloc(words * 8));
-	unsigned *work = need(calloc(quanta, sizeof *work)), median;
+	uint64_t *table = check_alloc(malloc(words * 8));
+	unsigned *work = check_alloc(calloc(quanta, sizeof *work)), median;
 	double began, lost = 0;
 
 	for (i = 0; i < words; i++)
 		table[i] = i;
 	/* Quanta end at fixed times, even if the previous one took too long. */
-	for (began = now(), i = 0; i < quanta; i++)
-		while (now() < began + (double)(i + 1) * QUANTUM) {
+	for (began = now_seconds(), i = 0; i < quanta; i++)
+		while (now_seconds() < began + (double)(i + 1) * QUANTUM) {
 			unsigned k;
 
 			for (k = 0; k < 32; k++)
-				table[below(words)]++;
+				table[random_below(words)]++;
 			work[i]++;
 		}
 	qsort(work, quanta, sizeof *work, order);

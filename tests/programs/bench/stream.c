@@ -14,7 +14,7 @@ static double *a, *b, *c;
 
 int main(int argc, char **argv)
 {
-	size_t n = bytes_of(argc, argv) / 3 / sizeof(double), i;
+	size_t n = size_argument(argc, argv) / 3 / sizeof(double), i;
 	double best = 1e9, began;
 	int times;
 
@@ -22,7 +22,8 @@ int main(int argc, char **argv)
 	if (n > WORDS)
 		n = WORDS;
 #else
-	a = need(malloc(n * sizeof *a)), b = need(malloc(n * sizeof *b)), c = need(malloc(n * sizeof *c));
+	a = check_alloc(malloc(n * sizeof *a)), b = check_alloc(malloc(n * sizeof *b));
+	c = check_alloc(malloc(n * sizeof *c));
 #endif
 	for (i = 0; i < n; i++)
 		a[i] = 1 + (double)(i % 7), b[i] = 2, c[i] = 0;
@@ -33,11 +34,11 @@ int main(int argc, char **argv)
 			b[i] = 0.5 * c[i];
 		for (i = 0; i < n; i++)
 			c[i] = a[i] + b[i];
-		began = now();
+		began = now_seconds();
 		for (i = 0; i < n; i++)
 			a[i] = b[i] + 0.25 * c[i];
-		if (now() - began < best)
-			best = now() - began;
+		if (now_seconds() - began < best)
+			best = now_seconds() - began;
 	}
 	printf("Triad: %.1f MB/s (%g)\n", 3e-6 * (double)(n * sizeof *a) / best, a[n / 2] + c[n / 3]);
 	return 0;

@@ -9,20 +9,20 @@
 
 int main(int argc, char **argv)
 {
-	size_t bytes = bytes_of(argc, argv), at = 0, i, accesses = bytes / 4096 * TIMES;
-	volatile unsigned char *block = need(malloc(bytes));
+	size_t bytes = size_argument(argc, argv), at = 0, i, accesses = bytes / 4096 * TIMES;
+	volatile unsigned char *block = check_alloc(malloc(bytes));
 	double took;
 
 	for (i = 0; i < bytes; i += 4096)
 		block[i] = (unsigned char)i;
-	took = now();
+	took = now_seconds();
 	for (i = 0; i < accesses; i++) {
 		/* The next address depends on the value, which is 0. */
 		at += STRIDE + block[at];
 		if (at >= bytes)
 			at -= bytes;
 	}
-	took = now() - took;
+	took = now_seconds() - took;
 	printf("%.3f ns an access\n", took * 1e9 / (double)accesses);
 	return 0;
 }

@@ -13,7 +13,7 @@ static char *map(size_t bytes, int flags)
 
 int main(int argc, char **argv)
 {
-	size_t bytes = bytes_of(argc, argv);
+	size_t bytes = size_argument(argc, argv);
 	char *p = map(bytes, 0), *pool = map(bytes, MAP_HUGETLB);
 
 	if (p == MAP_FAILED) {

@@ -100,5 +100,5 @@ int main(int argc, char **argv)
 	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
 	check_heap("after the filter");
-	right();
+	pass();
 }

@@ -1,13 +1,13 @@
-/* Forks while threads write to the heap, directly and by pread(2); with -DSTATIC to data and bss.
+/* Forks while threads write to the heap (with -DSTATIC: to data and bss), directly and by pread(2).
    No byte may be lost and no process killed.
 
    forks FORKS THREADS [emptied|filter|print]
 
-   Every fourth child becomes a daemon. Each fork is followed by vfork and posix_spawn, and
-   a timer's handler counts throughout. With `emptied` another process takes all free pages
-   of the pool before the first fork. With `filter` the program first sets a seccomp filter that
-   allows everything. With `print` it prints how much of its heap is on huge pages, before the
-   first thread and at the end. */
+   Every fourth child starts a daemon. Each fork is followed by vfork and posix_spawn. A SIGALRM
+   handler counts throughout.
+   emptied  another process takes all free pages of the pool before the first fork
+   filter   before the first thread, sets a seccomp filter that allows everything
+   print    before the first thread and at the end, prints how much of the heap is huge */
 #include "contract.h"
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,24 +17,24 @@
 #include "../filter.h"
 
 #define BLOCKS 72 /* of 1 MiB */
-#define STEP 512 /* one word in this many is checked */
-#define PART 65536 /* bytes per pread */
+#define STEP 512 /* words from one written and checked word to the next */
+#define READ_SIZE 65536 /* bytes per pread */
 #define THREADS 8
 
 #ifdef STATIC
-static uint64_t data[10 * MIB / 8] = {1}, bss[62 * MIB / 8], counted[THREADS][MIB / 8];
+static uint64_t data[10 * MIB / 8] = {1}, bss[62 * MIB / 8], static_area[THREADS][MIB / 8];
 #endif
-static uint64_t *block[BLOCKS], *own[THREADS];
+static uint64_t *block[BLOCKS], *thread_area[THREADS];
 static volatile int stop;
 static int file;
 extern char **environ;
 
 /* Counters of SIGALRM, one in each kind of memory. */
-static volatile long in_bss, in_data = 1, *in_heap, *in_page;
+static volatile long in_bss, in_data = 1, *in_heap, *in_mapping;
 
 static void on_alarm(int signal UNUSED)
 {
-	(*in_page)++;
+	(*in_mapping)++;
 	(*in_heap)++;
 	in_bss++;
 	in_data++;
@@ -42,7 +42,7 @@ static void on_alarm(int signal UNUSED)
 
 static void check_signals(const char *who)
 {
-	long page = *in_page;
+	long page = *in_mapping;
 
 	if (*in_heap != page || in_bss != page || in_data != page + 1)
 		fail("%s: %ld signals: heap %ld, bss %ld, data %ld", who, page, *in_heap, in_bss, in_data - 1);
@@ -82,20 +82,20 @@ static void check_all(uint64_t seed, const char *who)
 				fail("%s: block %zu is damaged", who, i);
 }
 
-/* Counts in the thread's own memory, and reads a file into it. */
-static void *count(void *which)
+/* Counts in the thread's area and reads a file into it. */
+static void *count_and_read(void *index)
 {
-	volatile uint64_t *mine = own[(uintptr_t)which];
-	char *part = (char *)mine + MIB / 2;
+	volatile uint64_t *mine = thread_area[(uintptr_t)index];
+	char *buffer = (char *)mine + MIB / 2;
 	uint64_t n = 0;
 
 	while (!stop) {
 		n++;
 		mine[0]++;
 		mine[MIB / 8 - 1]++;
-		part[n % PART] = 0;
-		CHECK(pread(file, part, PART, 0) == PART);
-		CHECK(part[n % PART] == 7);
+		buffer[n % READ_SIZE] = 0;
+		CHECK(pread(file, buffer, READ_SIZE, 0) == READ_SIZE);
+		CHECK(buffer[n % READ_SIZE] == 7);
 		/* Eight busy threads would starve the main thread on two CPUs. */
 		usleep(100);
 	}
@@ -130,7 +130,7 @@ static void be_child(uint64_t seed, int is_daemon)
 	_exit(0);
 }
 
-static void one_fork(uint64_t seed, int is_daemon)
+static void fork_vfork_spawn(uint64_t seed, int is_daemon)
 {
 	char *words[] = {"/bin/true", NULL};
 	pid_t pid;
@@ -151,14 +151,13 @@ static void one_fork(uint64_t seed, int is_daemon)
 	wait_for(pid, "posix_spawn");
 }
 
-/* Takes all free pages of the pool on request. */
-__attribute__((noreturn)) static void take(void)
+/* Reserves all free pages of the pool after a byte of input. */
+__attribute__((noreturn)) static void take_pool(void)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB;
 	char c;
 
 	CHECK(read(0, &c, 1) == 1);
-	/* A reserved page is no longer free for others. */
 	while (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
 		;
 	CHECK(write(1, &c, 1) == 1);
@@ -166,7 +165,7 @@ __attribute__((noreturn)) static void take(void)
 	_exit(0);
 }
 
-/* Spawns it, since a fork would move our own memory off the pool. */
+/* Spawns a process that takes the pool: a fork would move our own memory off it. */
 static pid_t start_taker(int to[2], int from[2])
 {
 	char *words[] = {"forks", "take", NULL}, *no_environment[] = {NULL};
@@ -180,7 +179,7 @@ static pid_t start_taker(int to[2], int from[2])
 	return pid;
 }
 
-static void get_memory(void)
+static void allocate_memory(void)
 {
 	for (size_t i = 0; i < BLOCKS; i++)
 #ifdef STATIC
@@ -190,15 +189,15 @@ static void get_memory(void)
 #endif
 	for (int i = 0; i < THREADS; i++)
 #ifdef STATIC
-		own[i] = counted[i];
+		thread_area[i] = static_area[i];
 #else
-		own[i] = calloc(1, MIB);
+		thread_area[i] = calloc(1, MIB);
 #endif
 	in_heap = calloc(1, 8192);
-	in_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(in_page != MAP_FAILED);
+	in_mapping = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(in_mapping != MAP_FAILED);
 	write_all(0);
-	/* Otherwise the test would not test the pool. */
+	/* Without pool pages, the test proves nothing. */
 	if (getenv("CONTRACT_ON_POOL"))
 		CHECK(read_range(NULL, SIZE_MAX).hugetlb > 0);
 }
@@ -214,32 +213,32 @@ static void allow_everything(void)
 int main(int argc, char **argv)
 {
 	int forks = number(argc, argv, 1, 3), threads = number(argc, argv, 2, 0), to[2], from[2], i;
-	const char *how = argc > 3 ? argv[3] : "";
-	int emptied = !strcmp(how, "emptied"), prints = !strcmp(how, "print");
+	const char *mode = argc > 3 ? argv[3] : "";
+	int is_emptied = !strcmp(mode, "emptied"), prints = !strcmp(mode, "print");
 	pid_t taker;
-	char name[] = "/tmp/forksXXXXXX", bytes[PART], c = 0;
+	char name[] = "/tmp/forksXXXXXX", bytes[READ_SIZE], c = 0;
 	pthread_t thread[THREADS];
 
 	if (argc > 1 && !strcmp(argv[1], "take"))
-		take();
-	taker = emptied ? start_taker(to, from) : 0;
+		take_pool();
+	taker = is_emptied ? start_taker(to, from) : 0;
 	file = mkstemp(name);
 	unlink(name);
 	memset(bytes, 7, sizeof bytes);
-	CHECK(file >= 0 && threads <= THREADS && write(file, bytes, PART) == PART);
-	get_memory();
+	CHECK(file >= 0 && threads <= THREADS && write(file, bytes, READ_SIZE) == READ_SIZE);
+	allocate_memory();
 	if (prints)
 		print_heap_pages("before");
-	if (!strcmp(how, "filter"))
+	if (!strcmp(mode, "filter"))
 		allow_everything();
 	block_alarm(SIG_BLOCK);
 	for (i = 0; i < threads; i++)
-		thread[i] = start(count, (void *)(uintptr_t)i);
-	if (emptied)
+		thread[i] = start(count_and_read, (void *)(uintptr_t)i);
+	if (is_emptied)
 		CHECK(write(to[1], &c, 1) == 1 && read(from[0], &c, 1) == 1);
 	set_timer(500);
 	for (i = 0; i < forks; i++)
-		one_fork((uint64_t)i * 7, i % 4 == 3);
+		fork_vfork_spawn((uint64_t)i * 7, i % 4 == 3);
 	set_timer(0);
 	check_signals("parent");
 	stop = 1;
@@ -247,7 +246,7 @@ int main(int argc, char **argv)
 		pthread_join(thread[i], NULL);
 	if (prints)
 		print_heap_pages("after");
-	if (emptied)
+	if (is_emptied)
 		kill(taker, SIGKILL), waitpid(taker, NULL, 0);
-	right();
+	pass();
 }
