@@ -54,7 +54,7 @@ const END: &str = ".\\\" OPTIONS END\n";
 fn man_pages_have_the_options_of_the_code() {
     for tool in TOOLS {
         let path = format!("man/{}.{}", tool.name, tool.section);
-        let page = bless::text(&path);
+        let page = bless::read_text(&path);
         let (before, rest) = page
             .split_once(BEGIN)
             .expect("the mark of the options' begin");
@@ -139,7 +139,7 @@ fn examples_of_the_help(tool: &Tool) -> Vec<String> {
 }
 
 fn examples_of_the_page(tool: &Tool) -> Vec<String> {
-    let page = bless::text(format!("man/{}.{}", tool.name, tool.section)).replace("\\-", "-");
+    let page = bless::read_text(format!("man/{}.{}", tool.name, tool.section)).replace("\\-", "-");
     let examples = page
         .split_once("\n.SH EXAMPLES\n")
         .map_or("", |parts| parts.1);
@@ -176,7 +176,7 @@ fn the_examples_work() {
 
 #[test]
 fn the_tutorial_s_commands_are_valid() {
-    let page = bless::text("man/hugetools.7").replace("\\-", "-");
+    let page = bless::read_text("man/hugetools.7").replace("\\-", "-");
     let page = page.replace(" \\e\n   ", "");
     let lines = page.lines();
     let commands = lines.filter_map(|line| line.strip_prefix("# ").or(line.strip_prefix("$ ")));

@@ -18,7 +18,7 @@ const EVERY: &str = "Every document";
 
 /// Returns the documented fields by heading.
 fn page() -> BTreeMap<String, Fields> {
-    let text = bless::text("man/hugetools-json.7").replace("\\-", "-");
+    let text = bless::read_text("man/hugetools-json.7").replace("\\-", "-");
     let mut all: BTreeMap<String, Fields> = BTreeMap::new();
     let mut heading = String::new();
     for line in text.lines() {
@@ -119,7 +119,7 @@ fn of_status(dir: &Path) -> Vec<String> {
     // `--require` refuses the start if transparent huge pages are off.
     run("hugectl", &format!("{report} --require=heap:1 true"));
     run("hugectl", &format!("{report} true"));
-    let report = bless::text(&file);
+    let report = bless::read_text(&file);
     assert!(!report.is_empty());
     let words = [
         format!("--json --status {own}"),

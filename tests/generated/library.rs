@@ -2,11 +2,11 @@
 
 use hugetools_contract::env::VARIABLES;
 
-use crate::support::bless::text;
+use crate::support::bless::read_text;
 
 /// Returns name and prototype of the functions in the header.
 fn functions() -> Vec<(String, String)> {
-    let header = text("crates/preload/include/hugetlbfs.h");
+    let header = read_text("crates/preload/include/hugetlbfs.h");
     let prototypes = header.lines().filter(|line| line.ends_with(");"));
     prototypes
         .map(|line| {
@@ -20,12 +20,12 @@ fn functions() -> Vec<(String, String)> {
 /// Returns path and text of a function's page.
 fn page(name: &str) -> (String, String) {
     let path = format!("man/{name}.3");
-    let page = text(&path);
+    let page = read_text(&path);
     match page.strip_prefix(".so man3/") {
         None => (path, page),
         Some(other) => {
             let path = format!("man/{}", other.trim_end());
-            let page = text(&path);
+            let page = read_text(&path);
             (path, page)
         }
     }
@@ -72,7 +72,7 @@ fn each_function_has_a_page_with_its_prototype() {
         ] {
             assert!(page.contains(section), "{path}: no {section}");
         }
-        let seven = text("man/libhugetlbfs.7");
+        let seven = read_text("man/libhugetlbfs.7");
         assert!(
             seven.contains(&format!(r"\fB{name}\fR(3)")),
             "libhugetlbfs.7: {name}"
@@ -82,7 +82,7 @@ fn each_function_has_a_page_with_its_prototype() {
 
 #[test]
 fn each_variable_is_in_the_page_of_the_library() {
-    let page = text("man/libhugetlbfs.7");
+    let page = read_text("man/libhugetlbfs.7");
     for name in VARIABLES {
         assert!(page.contains(&format!(".TP\n.B {name}\n")), "{name}");
     }
@@ -90,14 +90,14 @@ fn each_variable_is_in_the_page_of_the_library() {
 
 #[test]
 fn each_export_is_in_the_page_of_the_library() {
-    let page = text("man/libhugetlbfs.7");
+    let page = read_text("man/libhugetlbfs.7");
     let words: Vec<&str> = page
         .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.')
         .flat_map(|word| [word, word.trim_start_matches("fB")])
         .collect();
     let mut seen = 0;
     for library in ["libhugetlbfs.so", "libhugetlbfs_heap.so"] {
-        let exported = text(format!("tests/expected/libs/{library}.txt"));
+        let exported = read_text(format!("tests/expected/libs/{library}.txt"));
         let names = exported.lines().filter_map(|line| {
             let name = line.strip_prefix("T ").or(line.strip_prefix("D "))?;
             name.split('@').next()

@@ -161,7 +161,7 @@ fn systemd_accepts_the_unit() {
     }
     let dir = tempfile::tempdir().unwrap();
     let unit = dir.path().join("hugetools.service");
-    let text = bless::text("crates/admin/share/hugetools.service");
+    let text = bless::read_text("crates/admin/share/hugetools.service");
     fs::write(&unit, text.replace("/usr/bin/hugeadm", "/bin/true")).unwrap();
     let mut command = Command::new("systemd-analyze");
     let ran = command.args(["verify", "--man=no"]).arg(&unit).ran();
@@ -180,7 +180,7 @@ fn shellcheck_accepts_the_scripts() {
     let ran = command.args(scripts).ran();
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
     // shellcheck doesn't know openrc-run.
-    let openrc = bless::text("crates/admin/share/hugetools.openrc");
+    let openrc = bless::read_text("crates/admin/share/hugetools.openrc");
     assert!(openrc.starts_with("#!/sbin/openrc-run"));
     let status = Command::new("sh").args(["-nc", &openrc]).status();
     assert!(status.unwrap().success());

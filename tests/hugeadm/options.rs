@@ -37,7 +37,7 @@ fn the_transcripts_try_every_option() {
         .collect();
     assert!(names.len() > 40, "{names:?}");
     for machine in TRANSCRIBED {
-        let text = bless::text(format!("tests/expected/hugeadm/options-{machine}.txt"));
+        let text = bless::read_text(format!("tests/expected/hugeadm/options-{machine}.txt"));
         let lines = text.lines().filter(|line| line.starts_with("$ hugeadm "));
         let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
         for name in &names {

@@ -8,20 +8,20 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::place::Done;
+use crate::support::empty_pool::{EmptyPoolMachine, empty_pool_machine};
 use crate::support::live::skip;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
-use crate::support::unchanged::{UnchangedMachine, without_pool};
 
 /// Returns the machine with an empty pool, and a command that fills a kind of memory (`adopt.c`).
-fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(UnchangedMachine, Command)> {
-    let unchanged = without_pool(test)?;
-    if !can_adopt(test, unchanged.thp_serves()) {
+fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(EmptyPoolMachine, Command)> {
+    let machine = empty_pool_machine(test)?;
+    if !can_adopt(test, machine.can_use_thp()) {
         return None;
     }
     let mut command = Command::new(build("adopt", Libc::Glibc, &[])?);
     command.args([kind, megabytes]);
-    Some((unchanged, command))
+    Some((machine, command))
 }
 
 fn hugectl(words: &[&str]) -> Done {
@@ -79,8 +79,8 @@ fn huge_share(process: &Value) -> f64 {
 }
 
 /// Whether the kernel collapses memory of other processes (Linux 6.1). If not, reports a skip.
-fn can_adopt(test: &str, thp_serves: bool) -> bool {
-    if !thp_serves {
+fn can_adopt(test: &str, can_use_thp: bool) -> bool {
+    if !can_use_thp {
         return skip::<()>(test, "this machine has no transparent huge pages").is_some();
     }
     let release = nix::sys::utsname::uname().unwrap();

@@ -7,7 +7,7 @@ use crate::support::traced::{changes, strace_words};
 
 /// Returns the command lines with `--dry-run` or `--explain` in a transcript.
 fn lines(name: &str) -> Vec<String> {
-    let text = bless::text(format!("tests/expected/hugectl/{name}"));
+    let text = bless::read_text(format!("tests/expected/hugectl/{name}"));
     let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
     let plans = lines.filter(|line| line.contains("--dry-run") || line.contains("--explain"));
     plans.map(str::to_owned).collect()

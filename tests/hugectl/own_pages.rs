@@ -239,7 +239,7 @@ fn a_file_system_without_huge_pages_is_named() {
     let Some(live) = machine(test) else {
         return;
     };
-    if !live.thp_serves() {
+    if !live.can_use_thp() {
         return skip(test, "transparent huge pages are off").unwrap_or(());
     }
     let copies = Copies::new();

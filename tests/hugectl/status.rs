@@ -6,10 +6,10 @@ mod several;
 use std::process::Command;
 
 use super::place::{Done, Place, as_nobody};
+use crate::support::empty_pool::empty_pool_machine;
 use crate::support::needs;
 use crate::support::running::Running;
 use crate::support::tool::Run;
-use crate::support::unchanged::without_pool;
 
 pub(super) const PROGRAM: &str = "
 #define _GNU_SOURCE
@@ -133,7 +133,7 @@ fn a_process_in_a_recorded_tree() {
 #[test]
 fn the_reason_for_a_missing_library_is_named() {
     // Locks the machine: if a test sets THP to `always`, segments need no library.
-    let Some(_unchanged) = without_pool("the reason for a missing library") else {
+    let Some(_machine) = empty_pool_machine("the reason for a missing library") else {
         return;
     };
     let place = Place::new();

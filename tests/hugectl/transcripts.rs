@@ -34,7 +34,7 @@ fn compare(name: &str) {
     place.build("large", large, &["-pie", "-fPIE"]);
     place.build("fixed", large, &["-no-pie", "-fno-pie"]);
     let path = format!("tests/expected/hugectl/{name}");
-    bless::compare(&path, &replay(&place, &bless::text(&path))).unwrap();
+    bless::compare(&path, &replay(&place, &bless::read_text(&path))).unwrap();
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
         return;
     };
     live.set_pool(POOL);
-    if !live.thp_serves() {
+    if !live.can_use_thp() {
         return skip_aloud("transparent huge pages are off");
     }
     for (option, is_reported) in [("--heap", true), ("--heap=thp", false)] {

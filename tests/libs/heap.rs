@@ -13,10 +13,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::smaps::HeapPages;
+use crate::support::empty_pool::{empty_pool_machine, thp_machine};
 use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::{with_thp, without_pool};
 
 const WAYS: [(Libc, &str); 6] = [
     (Libc::Glibc, "small"),
@@ -45,7 +45,7 @@ fn blocks(options: &[&str], libc: Libc, mode: &str, mib: &str) -> Option<(HeapPa
 
 #[test]
 fn a_heap_is_on_transparent_pages_without_a_pool() {
-    let Some(_live) = with_thp("heap without a pool") else {
+    let Some(_live) = thp_machine("heap without a pool") else {
         return;
     };
     for (libc, mode) in WAYS {
@@ -172,7 +172,7 @@ fn a_small_heap_is_on_base_pages() {
 /// 90 MiB on base pages and 310 MiB on huge pages.
 #[test]
 fn the_first_blocks_of_each_thread_are_on_base_pages() {
-    let Some(_live) = with_thp("few blocks in each thread") else {
+    let Some(_live) = thp_machine("few blocks in each thread") else {
         return;
     };
     let Some(program) = build("few_blocks", Libc::Glibc, &[]) else {
@@ -268,7 +268,7 @@ fn variables_of_the_heap() {
 
 #[test]
 fn mallopt_malloc_trim_and_sized_free_work() {
-    let Some(_live) = without_pool("the malloc family") else {
+    let Some(_live) = empty_pool_machine("the malloc family") else {
         return;
     };
     for libc in Libc::ALL {
@@ -287,7 +287,7 @@ fn mallopt_malloc_trim_and_sized_free_work() {
 /// Threads that allocate at the same time need more arenas than there are.
 #[test]
 fn a_burst_of_large_blocks_is_in_the_heap() {
-    let Some(_live) = with_thp("burst of blocks") else {
+    let Some(_live) = thp_machine("burst of blocks") else {
         return;
     };
     let Some(program) = build("burst", Libc::Glibc, &["-pthread"]) else {

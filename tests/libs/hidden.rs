@@ -5,11 +5,11 @@
 use std::process::Command;
 
 use super::smaps::HeapPages;
+use crate::support::empty_pool::{empty_pool_machine, thp_machine};
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
 use crate::support::tool::{Run, tool};
-use crate::support::unchanged::{with_thp, without_pool};
 
 /// Returns a command that runs a tool after these mounts, in its own namespaces.
 fn after(mounts: &str, name: &str) -> Command {
@@ -28,7 +28,7 @@ fn without_sys_a_heap_tries_transparent_pages() {
     if !mounts("hidden sys") {
         return;
     }
-    let Some(_live) = with_thp("hidden sys") else {
+    let Some(_live) = thp_machine("hidden sys") else {
         return;
     };
     let program = build("steps", Libc::Glibc, &[]).unwrap();
@@ -52,7 +52,7 @@ fn without_proc_a_heap_tries_transparent_pages() {
     if !mounts("hidden proc") {
         return;
     }
-    let Some(_live) = with_thp("hidden proc") else {
+    let Some(_live) = thp_machine("hidden proc") else {
         return;
     };
     let program = build("steps", Libc::Glibc, &[]).unwrap();
@@ -85,7 +85,7 @@ fn without_control_groups_a_heap_tries_transparent_pages() {
     if !mounts("hidden control groups") || !control_groups("hidden control groups") {
         return;
     }
-    let Some(_live) = with_thp("hidden control groups") else {
+    let Some(_live) = thp_machine("hidden control groups") else {
         return;
     };
     let program = build("steps", Libc::Glibc, &[]).unwrap();
@@ -101,7 +101,7 @@ fn hidden_files_and_processes_are_not_called_missing() {
     if !mounts("tools without /proc") {
         return;
     }
-    let Some(_live) = without_pool("tools without /proc") else {
+    let Some(_live) = empty_pool_machine("tools without /proc") else {
         return;
     };
     let hidepid = "mount -t proc -o hidepid=2 proc /proc";

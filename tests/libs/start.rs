@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::unchanged::without_pool;
+use crate::support::empty_pool::empty_pool_machine;
 
 fn once(words: &[&str]) -> Duration {
     let start = Instant::now();
@@ -33,7 +33,7 @@ fn ratio(a: &[&str], b: &[&str]) -> f64 {
 /// counts, since other tests run at the same time.
 #[test]
 fn the_libraries_add_little_to_a_start() {
-    let Some(_live) = without_pool("start-up") else {
+    let Some(_live) = empty_pool_machine("start-up") else {
         return;
     };
     for (library, variable) in [

@@ -182,7 +182,7 @@ impl Live {
     }
 
     /// Whether private memory can use transparent huge pages.
-    pub(crate) fn thp_serves(&self) -> bool {
+    pub(crate) fn can_use_thp(&self) -> bool {
         self.before
             .found
             .thp

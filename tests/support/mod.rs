@@ -2,6 +2,7 @@
 
 pub(crate) mod bless;
 pub(crate) mod cpio;
+pub(crate) mod empty_pool;
 pub(crate) mod guest;
 pub(crate) mod libhugetlbfs;
 pub(crate) mod live;
@@ -15,7 +16,6 @@ pub(crate) mod session;
 pub(crate) mod tool;
 pub(crate) mod traced;
 pub(crate) mod tree;
-pub(crate) mod unchanged;
 
 /// Configures a property test: the number of cases, and no file of failed cases in the project.
 pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {

@@ -34,7 +34,7 @@ pub(crate) fn run_all(dir: &str) {
         .iter()
         .filter_map(|name| {
             let path = dir.join(name);
-            bless::compare(&path, &run(&bless::text(&path))).err()
+            bless::compare(&path, &run(&bless::read_text(&path))).err()
         })
         .collect();
     assert!(differ.is_empty(), "{}", differ.join("\n"));

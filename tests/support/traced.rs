@@ -1,32 +1,32 @@
-//! System calls that change something, as reported by strace(1).
-#![expect(clippy::disallowed_methods, reason = "reads files of its own")]
+//! Runs strace(1) and lists the calls that changed the machine, files or the page cache.
+#![expect(clippy::disallowed_methods, reason = "reads traces of strace")]
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// Calls by which a tool could change the machine, files or the page cache.
-const CALLS: &str = "trace=execve,open,openat,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,\
+/// Calls that can change the machine, files or the page cache; `execve` proves that strace worked.
+const TRACED_CALLS: &str = "trace=execve,open,openat,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,\
     unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate,ftruncate,fallocate,chmod,fchmod,\
     fchmodat,chown,lchown,fchown,fchownat,fadvise64,mount,umount2,swapon,swapoff,setxattr,utimensat";
 
-/// Returns strace's command. It traces a program and its children into a file.
+/// Returns an strace command that logs the calls of a program and its children to `trace`.
 pub(crate) fn strace(trace: &Path) -> Command {
     let mut command = Command::new("strace");
     let file = [OsStr::new("-o"), trace.as_os_str()];
-    command.args(["-f", "-qq", "-e", CALLS, "-e", "signal=none"]);
+    command.args(["-f", "-qq", "-e", TRACED_CALLS, "-e", "signal=none"]);
     command.args(file);
     command
 }
 
-/// Returns strace's command as words of a shell.
+/// Returns the command of [`strace`], quoted for a shell.
 pub(crate) fn strace_words(trace: &Path) -> String {
     let command = strace(trace);
     let words = command.get_args().map(|word| word.to_str().unwrap());
     format!("strace '{}'", words.collect::<Vec<_>>().join("' '"))
 }
 
-/// Returns the lines of a trace whose calls changed something or dropped page cache.
+/// Returns the lines of a trace that changed the machine or dropped page cache.
 pub(crate) fn changes(trace: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(trace).unwrap();
     assert!(text.contains("execve"), "nothing was traced: {text}");
@@ -52,7 +52,7 @@ fn does_change(line: &str) -> bool {
 
 #[test]
 fn changes_are_distinguished_from_reads() {
-    for (line, changes) in [
+    for (line, expected) in [
         (
             "7 openat(AT_FDCWD, \"/etc/x\", O_RDONLY|O_CLOEXEC) = 3",
             false,
@@ -72,6 +72,6 @@ fn changes_are_distinguished_from_reads() {
         ("7 fadvise64(3, 0, 0, POSIX_FADV_SEQUENTIAL) = 0", false),
         ("7 +++ exited with 0 +++", false),
     ] {
-        assert_eq!(does_change(line), changes, "{line}");
+        assert_eq!(does_change(line), expected, "{line}");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn machines() -> Vec<String> {
 
 /// Returns a fresh copy of a recorded machine.
 pub(crate) fn machine(name: &str) -> TempDir {
-    let archive = bless::text(format!("tests/fixtures/{name}.tree"));
+    let archive = bless::read_text(format!("tests/fixtures/{name}.tree"));
     assert!(!archive.is_empty(), "there is no machine {name}");
     let dir = scratch();
     fixture::unpack(&archive, dir.path()).unwrap();

@@ -13,16 +13,16 @@ use hugetools_ship::install;
 use hugetools_ship::tree::Tree;
 
 use crate::support::bless;
+use crate::support::empty_pool::thp_machine;
 use crate::support::live::{machine, skip};
 use crate::support::postgres;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, BUILT, Ran, Run};
 use crate::support::tree;
-use crate::support::unchanged::with_thp;
 
 /// Returns the lines of all blocks of a kind below a heading.
 pub(super) fn blocks(heading: &str, kind: &str) -> Vec<String> {
-    let text = bless::text("README.md");
+    let text = bless::read_text("README.md");
     let start = format!("\n## {heading}\n");
     let (_, section) = text.split_once(&start).expect(heading);
     let section = section.split("\n## ").next().unwrap();
@@ -68,7 +68,7 @@ fn pool_commands_work() {
 
 /// Returns command, huge memory and child's end from the rows of "Why not just ...?".
 fn ways() -> Vec<(String, String, String)> {
-    let text = bless::text("README.md");
+    let text = bless::read_text("README.md");
     let rows = text.lines().filter(|line| line.contains("./why_not` "));
     rows.map(|row| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -208,7 +208,7 @@ fn without_numbers(text: &str) -> String {
 
 #[test]
 fn the_first_steps_need_no_pool() {
-    let Some(_unchanged) = with_thp("README's first steps") else {
+    let Some(_machine) = thp_machine("README's first steps") else {
         return;
     };
     let Some(place) = Place::new() else { return };

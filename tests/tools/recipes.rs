@@ -64,7 +64,7 @@ fn an_mpi_job_of_two_ranks() {
         return;
     }
     live.set_pool(100);
-    let page = crate::support::bless::text("man/hugetools.7").replace('\\', "");
+    let page = crate::support::bless::read_text("man/hugetools.7").replace('\\', "");
     let line = page.lines().find(|line| line.starts_with("$ mpirun "));
     let line = line.expect("the line").trim_start_matches("$ ");
     let line = line.replace("-n 8", "-n 2");

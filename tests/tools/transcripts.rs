@@ -136,7 +136,7 @@ fn compare(name: &str) {
     let place = Place::new();
     files(&place);
     let path = format!("tests/expected/hugeedit/{name}");
-    bless::compare(&path, &replay(&place, &bless::text(&path))).unwrap();
+    bless::compare(&path, &replay(&place, &bless::read_text(&path))).unwrap();
 }
 
 #[test]

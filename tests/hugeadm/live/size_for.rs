@@ -8,11 +8,11 @@ use std::fs::create_dir_all;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use crate::support::empty_pool::empty_pool_machine;
 use crate::support::needs;
 use crate::support::postgres::installed;
 use crate::support::tool::{Ran, Run, hugeadm, sh, tool};
 use crate::support::tree;
-use crate::support::unchanged::without_pool;
 
 const SMAPS: &str = "\
 00400000-00600000 r-xp 00000000 08:01 5 /usr/bin/db
@@ -119,7 +119,7 @@ fn postgresql_computes_its_shared_memory() {
         return;
     };
     // The server tries huge pages by default, so the pool must be empty.
-    let Some(_unchanged) = without_pool("the size of PostgreSQL") else {
+    let Some(_machine) = empty_pool_machine("the size of PostgreSQL") else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();

@@ -100,7 +100,7 @@ fn promtool_has_no_complaint() {
 
 #[test]
 fn the_dashboard_shows_existing_metrics() {
-    let text = bless::text("crates/admin/share/grafana-dashboard.json");
+    let text = bless::read_text("crates/admin/share/grafana-dashboard.json");
     let _: Value = serde_json::from_str(&text).unwrap();
     let metrics = metrics();
     let names = metrics

@@ -18,7 +18,7 @@ use crate::support::tool::Run;
 
 #[test]
 fn memory_becomes_huge_and_keeps_its_contents() {
-    let Some((_unchanged, mut program)) = adoptable("adopted memory", "anon", "64") else {
+    let Some((_machine, mut program)) = adoptable("adopted memory", "anon", "64") else {
         return;
     };
     let subject = Running::ready(&mut program);
@@ -43,7 +43,7 @@ fn memory_becomes_huge_and_keeps_its_contents() {
 
 #[test]
 fn only_the_named_segments_are_collapsed() {
-    let Some((_unchanged, mut program)) = adoptable("adopted segments", "anon", "32") else {
+    let Some((_machine, mut program)) = adoptable("adopted segments", "anon", "32") else {
         return;
     };
     let subject = Running::ready(&mut program);
@@ -74,7 +74,7 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
         ("shared", "--shm", "unaligned shared memory"),
         ("forked", "--anon", "since a fork"),
     ] {
-        let Some((_unchanged, mut program)) = adoptable("memory left as it is", kind, "16") else {
+        let Some((_machine, mut program)) = adoptable("memory left as it is", kind, "16") else {
             return;
         };
         let subject = Running::ready(&mut program);
@@ -93,8 +93,7 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
 #[test]
 fn a_program_may_change_its_memory_meanwhile() {
     for end in ["remaps", "executes", "ends"] {
-        let Some((_unchanged, mut program)) = adoptable("adopted while it remaps", end, "64")
-        else {
+        let Some((_machine, mut program)) = adoptable("adopted while it remaps", end, "64") else {
             return;
         };
         let subject = Running::ready(&mut program);
@@ -119,7 +118,7 @@ fn a_program_may_change_its_memory_meanwhile() {
 
 #[test]
 fn children_are_included_on_request() {
-    let Some((_unchanged, program)) = adoptable("adopted children", "anon", "16") else {
+    let Some((_machine, program)) = adoptable("adopted children", "anon", "16") else {
         return;
     };
     let mut shell = Command::new("sh");
@@ -140,7 +139,7 @@ fn children_are_included_on_request() {
 #[test]
 fn sparse_memory_is_not_filled() {
     for kind in ["sparse", "zeros"] {
-        let Some((_unchanged, mut program)) = adoptable("adopted and sparse", kind, "64") else {
+        let Some((_machine, mut program)) = adoptable("adopted and sparse", kind, "64") else {
             return;
         };
         let subject = Running::ready(&mut program);
@@ -170,7 +169,7 @@ fn sparse_memory_is_not_filled() {
 fn the_limit_of_a_control_group_is_respected() {
     let name = "adopted within a limit";
     let Some(live) = machine(name) else { return };
-    if !can_adopt(name, live.thp_serves()) {
+    if !can_adopt(name, live.can_use_thp()) {
         return;
     }
     let Some(group) = Group::of_memory(name, "67108864") else {

@@ -37,7 +37,7 @@ fn cpu_share(process: &serde_json::Value) -> f64 {
 fn python_objects_of_400_mb_move_to_huge_pages() {
     let name = "collapse of a large Python program";
     let Some(live) = machine(name) else { return };
-    if !can_adopt(name, live.thp_serves()) || !needs::programs(name, &["python3"]) {
+    if !can_adopt(name, live.can_use_thp()) || !needs::programs(name, &["python3"]) {
         return;
     }
     let subject = Running::ready(Command::new("python3").args(["-c", PYTHON]));
@@ -60,7 +60,7 @@ fn python_objects_of_400_mb_move_to_huge_pages() {
 fn inspection_keeps_to_the_budget() {
     let name = "CPU budget of an inspection";
     let Some(live) = machine(name) else { return };
-    if !can_adopt(name, live.thp_serves()) || !needs::programs(name, &["python3"]) {
+    if !can_adopt(name, live.can_use_thp()) || !needs::programs(name, &["python3"]) {
         return;
     }
     let subject = Running::ready(Command::new("python3").args(["-c", SHARED]));

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{assert_refused, assert_starts, hugectl};
+use crate::support::empty_pool::empty_pool_machine;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::without_pool;
 
 /// Returns the output of `required_anon` if the calls in `failing` fail with this error.
 fn output(calls: &str, failing: &[&str], error: &str) -> String {
@@ -39,7 +39,7 @@ const ALL: &str = "map small reserve grow thread tiny";
 
 #[test]
 fn mappings_and_threads_fail_without_thp() {
-    let Some(_live) = without_pool("required private mappings") else {
+    let Some(_live) = empty_pool_machine("required private mappings") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
@@ -77,7 +77,7 @@ fn mappings_and_threads_fail_without_thp() {
 
 #[test]
 fn the_main_stack_is_measured() {
-    let Some(_live) = without_pool("required stacks") else {
+    let Some(_live) = empty_pool_machine("required stacks") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
@@ -131,7 +131,7 @@ fn a_program_started_without_thp_is_refused() {
 
 #[test]
 fn the_report_says_which_requirements_are_met() {
-    let Some(_live) = without_pool("reports of required private mappings") else {
+    let Some(_live) = empty_pool_machine("reports of required private mappings") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {

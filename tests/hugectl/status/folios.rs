@@ -178,7 +178,7 @@ fn folios_of_64_kb() {
     let Some(live) = machine("folios_of_64_kb") else {
         return;
     };
-    if !live.thp_serves() || !thp_64k(&live, "never") {
+    if !live.can_use_thp() || !thp_64k(&live, "never") {
         return skip_aloud("there are no transparent huge pages of 64 kB");
     }
     let place = Place::new();

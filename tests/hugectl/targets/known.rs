@@ -113,7 +113,7 @@ fn a_program_that_disables_thp_for_itself_falls_short() {
     let Some(live) = machine("a ban of the program's own is predicted") else {
         return;
     };
-    if !live.thp_serves() {
+    if !live.can_use_thp() {
         return skip_aloud("transparent huge pages are off");
     }
     let place = Place::new();

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::Plain;
 use crate::libs::smaps::HeapPages;
+use crate::support::empty_pool::thp_machine;
 use crate::support::needs::{libraries, programs};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::with_thp;
 
 fn under_anon(words: &[&str]) -> Ran {
     let mut command = tool("hugectl");
@@ -20,7 +20,7 @@ fn under_anon(words: &[&str]) -> Ran {
 
 #[test]
 fn the_java_heap_is_huge_with_each_collector() {
-    let Some(_live) = with_thp("java with --anon") else {
+    let Some(_live) = thp_machine("java with --anon") else {
         return;
     };
     if !programs("java with --anon", &["java"]) {
@@ -47,7 +47,7 @@ fn the_java_heap_is_huge_with_each_collector() {
 
 #[test]
 fn mappings_of_php_are_huge() {
-    let Some(_live) = with_thp("php with --anon") else {
+    let Some(_live) = thp_machine("php with --anon") else {
         return;
     };
     if !programs("php with --anon", &["php"]) {
@@ -68,7 +68,7 @@ fn mappings_of_php_are_huge() {
 /// tcmalloc moves the program break in steps of 1 MB, both as a shared and as a static library.
 #[test]
 fn memory_of_jemalloc_and_tcmalloc_is_huge() {
-    let Some(_live) = with_thp("allocators with --anon") else {
+    let Some(_live) = thp_machine("allocators with --anon") else {
         return;
     };
     let whole = [
@@ -95,7 +95,7 @@ fn memory_of_jemalloc_and_tcmalloc_is_huge() {
 
 #[test]
 fn sbrk_returns_what_it_returns_without_us() {
-    let Some(_live) = with_thp("sbrk with --anon") else {
+    let Some(_live) = thp_machine("sbrk with --anon") else {
         return;
     };
     let Some(program) = build("program_break", Libc::Glibc, &[]) else {
@@ -112,7 +112,7 @@ fn sbrk_returns_what_it_returns_without_us() {
 
 #[test]
 fn virtual_machines_print_the_same() {
-    let Some(_live) = with_thp("virtual machines with --anon") else {
+    let Some(_live) = thp_machine("virtual machines with --anon") else {
         return;
     };
     let php = "php -r '$a = range(1, 300000); shuffle($a); sort($a); echo md5(implode($a));'";

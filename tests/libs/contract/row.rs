@@ -5,12 +5,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::run::{End, How, run};
+use crate::support::empty_pool::empty_pool_machine;
 use crate::support::live::{can_be_set, machine};
 use crate::support::long;
 use crate::support::needs::nobody_can_run;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
-use crate::support::unchanged::without_pool;
 
 /// The user who runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl Row {
     /// afterwards. Takes the machine for one state at a time, so that other tests get it.
     fn with_pool(&self, test: &str, program: &Path, state: State) -> Option<(End, Option<String>)> {
         if state.pool == 0 {
-            let _unchanged = without_pool(test)?;
+            let _machine = empty_pool_machine(test)?;
             return Some((self.under_hugectl(program, state), None));
         }
         let live = machine(test)?;

@@ -1,10 +1,10 @@
 //! Freed memory goes back to the pool and to the machine.
 
 use crate::libs::smaps::HeapPages;
+use crate::support::empty_pool::empty_pool_machine;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::without_pool;
 
 /// Runs `give_back` with 300 MiB. Nearly all must be given back within 20 s while the program
 /// allocates a block every 20 ms.
@@ -39,7 +39,7 @@ fn freed_pages_go_back_to_the_pool() {
 
 #[test]
 fn freed_memory_goes_back_to_the_machine() {
-    let Some(_live) = without_pool("giving back") else {
+    let Some(_live) = empty_pool_machine("giving back") else {
         return;
     };
     for mode in ["mixed", "threads", "confined"] {

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::libs::smaps::HeapPages;
+use crate::support::empty_pool::empty_pool_machine;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::restore::note;
 use crate::support::tool::{Ran, Run, hugectl, tool};
-use crate::support::unchanged::without_pool;
 
 /// hugectl doesn't see the prctl: the library reports it.
 #[test]
@@ -70,7 +70,7 @@ fn a_limited_address_space_is_reported_and_suffices() {
 /// a higher limit never fails.
 #[test]
 fn a_narrow_address_space_suffices() {
-    let Some(_live) = without_pool("a narrow address space") else {
+    let Some(_live) = empty_pool_machine("a narrow address space") else {
         return;
     };
     for libc in Libc::ALL {

@@ -66,7 +66,7 @@ fn a_deep_bound_plugin_gets_the_usual_results_of_memory_calls() {
             .lines()
             .find_map(|line| line.strip_prefix("huge_kb="));
         let huge: u64 = huge.expect(&what).parse().unwrap();
-        if options.contains(&"--anon") && live.thp_serves() {
+        if options.contains(&"--anon") && live.can_use_thp() {
             assert!(huge >= 60 << 10, "{what}");
         }
     }

@@ -39,7 +39,7 @@ fn heap_engine_libc_keeps_glibcs_malloc() {
     for label in ["full", "executed"] {
         let full = HeapPages::find(&thp.out, label);
         assert_eq!(full.hugetlb, 0, "{thp:?}");
-        assert!(!live.thp_serves() || full.share(full.thp) >= 80, "{thp:?}");
+        assert!(!live.can_use_thp() || full.share(full.thp) >= 80, "{thp:?}");
     }
     assert!(!thp.err.contains("libhugetlbfs_heap"), "{thp:?}");
     let size = live.default_size();

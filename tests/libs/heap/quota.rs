@@ -43,7 +43,7 @@ fn a_process_takes_at_most_its_limit() {
         let full = HeapPages::find(&ran.out, "full");
         assert_eq!(full.hugetlb, pages * page, "{limit}: {ran:?}");
         assert!(ran.err.contains("(HUGETLB_LIMIT) is reached"), "{ran:?}");
-        if live.thp_serves() {
+        if live.can_use_thp() {
             let huge = full.share(full.hugetlb + full.thp);
             assert!(huge >= 90, "{ran:?}");
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::empty_pool::{empty_pool_machine, thp_machine};
 use crate::support::live::{Group, machine, skip_aloud};
 use crate::support::needs::control_groups;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::{with_thp, without_pool};
 
 /// Ways to map memory that must be on huge pages once it is touched.
 const HUGE: [&str; 8] = [
@@ -53,7 +53,7 @@ fn run(options: &[&str], program: &Path, args: &[&str]) -> Ran {
 
 #[test]
 fn large_private_mappings_are_huge_and_others_are_not() {
-    let Some(_live) = with_thp("large private mappings") else {
+    let Some(_live) = thp_machine("large private mappings") else {
         return;
     };
     let program = |libc| build("anon", libc, &[]);
@@ -80,7 +80,7 @@ fn large_private_mappings_are_huge_and_others_are_not() {
 
 #[test]
 fn addresses_parts_and_errors_are_those_of_a_plain_run() {
-    let Some(_live) = without_pool("calls on private mappings") else {
+    let Some(_live) = empty_pool_machine("calls on private mappings") else {
         return;
     };
     if !control_groups("calls on private mappings") {
@@ -101,7 +101,7 @@ fn addresses_parts_and_errors_are_those_of_a_plain_run() {
 
 #[test]
 fn options_of_private_mappings() {
-    let Some(_live) = with_thp("options of private mappings") else {
+    let Some(_live) = thp_machine("options of private mappings") else {
         return;
     };
     let Some(program) = build("anon", Libc::Glibc, &[]) else {
@@ -121,7 +121,7 @@ fn options_of_private_mappings() {
 
 #[test]
 fn a_small_memory_group_is_not_exceeded() {
-    let Some(_live) = with_thp("private mappings in a group") else {
+    let Some(_live) = thp_machine("private mappings in a group") else {
         return;
     };
     let Some(group) = Group::of_memory("private mappings in a group", "150M") else {
@@ -147,7 +147,7 @@ fn a_small_memory_group_is_not_exceeded() {
 
 #[test]
 fn a_report_names_huge_mappings_and_why_others_are_not() {
-    let Some(_live) = with_thp("a report of private mappings") else {
+    let Some(_live) = thp_machine("a report of private mappings") else {
         return;
     };
     let programs = build("anon", Libc::Glibc, &[]).zip(build("no_thp", Libc::Glibc, &[]));

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::libs::report::row;
+use crate::support::empty_pool::{empty_pool_machine, thp_machine};
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::{with_thp, without_pool};
 
 /// Calls of hugectl and of the libraries that a plain program doesn't make.
 const CALLS: [&str; 14] = [
@@ -112,7 +112,7 @@ fn a_filter_is_explained_and_reported() {
     let Some(program) = build("segments", Libc::Glibc, &[]) else {
         return;
     };
-    let Some(_machine) = with_thp("filters of calls for transparent huge pages") else {
+    let Some(_machine) = thp_machine("filters of calls for transparent huge pages") else {
         return;
     };
     for (call, data, bss) in [
@@ -185,7 +185,7 @@ fn under_an_unknown_filter_segments_stay() {
 /// libseccomp probes the kernel by calls that fail.
 #[test]
 fn a_rejected_filter_changes_nothing() {
-    let Some(_live) = without_pool("filters that are rejected") else {
+    let Some(_live) = empty_pool_machine("filters that are rejected") else {
         return;
     };
     for libc in Libc::ALL {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::empty_pool::thp_machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
-use crate::support::unchanged::with_thp;
 
 /// Bytes used of each stack.
 const USED: &str = "5000000";
@@ -50,7 +50,7 @@ fn plain(program: &Path) -> Ran {
 
 #[test]
 fn stacks_are_huge_and_keep_their_sizes_and_guards() {
-    let Some(_live) = with_thp("stacks") else {
+    let Some(_live) = thp_machine("stacks") else {
         return;
     };
     let Some(program) = build("stack", Libc::Glibc, &[]) else {
@@ -82,7 +82,7 @@ fn stacks_are_huge_and_keep_their_sizes_and_guards() {
 
 #[test]
 fn a_kernel_without_populate_write_prefaults_stacks() {
-    let Some(_live) = with_thp("prefaulted stacks on older kernels") else {
+    let Some(_live) = thp_machine("prefaulted stacks on older kernels") else {
         return;
     };
     // `MADV_POPULATE_WRITE`, since Linux 5.14.
@@ -103,7 +103,7 @@ fn a_kernel_without_populate_write_prefaults_stacks() {
 /// A VMA that grows page by page has no room for a huge page, so the library lengthens it first.
 #[test]
 fn a_deep_main_stack_is_huge_up_to_its_limit() {
-    let Some(_live) = with_thp("a deep main stack") else {
+    let Some(_live) = thp_machine("a deep main stack") else {
         return;
     };
     let Some(program) = build("stack", Libc::Glibc, &[]) else {
@@ -120,7 +120,7 @@ fn a_deep_main_stack_is_huge_up_to_its_limit() {
 
 #[test]
 fn stack_warnings_are_printed_once() {
-    let Some(live) = with_thp("a size of stacks") else {
+    let Some(live) = thp_machine("a size of stacks") else {
         return;
     };
     let Some(program) = build("stack", Libc::Glibc, &[]) else {
@@ -144,7 +144,7 @@ fn stack_warnings_are_printed_once() {
 
 #[test]
 fn musl_thread_stacks_are_huge() {
-    let Some(_live) = with_thp("stacks with musl") else {
+    let Some(_live) = thp_machine("stacks with musl") else {
         return;
     };
     let Some(program) = build("stack", Libc::Musl, &[]) else {
@@ -160,7 +160,7 @@ fn musl_thread_stacks_are_huge() {
 
 #[test]
 fn stack_limits_are_kept() {
-    let Some(_live) = with_thp("limits of stacks") else {
+    let Some(_live) = thp_machine("limits of stacks") else {
         return;
     };
     let Some(program) = build("stack", Libc::Glibc, &[]) else {

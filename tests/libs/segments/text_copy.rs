@@ -2,13 +2,13 @@
 //! processes of a starter script would have one each.
 
 use crate::libs::smaps::segment_pages::SegmentPages;
+use crate::support::empty_pool::thp_machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, copy, tool};
-use crate::support::unchanged::with_thp;
 
 #[test]
 fn only_the_started_program_has_a_copy() {
-    let Some(_live) = with_thp("copies of code") else {
+    let Some(_live) = thp_machine("copies of code") else {
         return;
     };
     let Some(program) = build("stream", Libc::Glibc, &["-fPIE", "-pie", "-DN=100000"]) else {

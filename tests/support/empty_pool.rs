@@ -1,4 +1,4 @@
-//! The running machine with an empty pool, shared by tests that don't change it.
+//! The running machine with an empty pool. Tests share it if the pool is already empty.
 
 use std::fs;
 
@@ -9,23 +9,22 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::live::{Live, can_be_set, live_root, lock, machine, skip};
 
-/// The machine with an empty pool of the default size.
-pub(crate) enum UnchangedMachine {
-    /// The pool was empty; other tests may use the machine at the same time.
+/// The running machine with an empty pool of the default size.
+pub(crate) enum EmptyPoolMachine {
+    /// The pool was empty: other tests may use the machine at the same time.
     Shared(Box<SharedMachine>),
-    /// The pool was emptied for this test only.
+    /// The pool was emptied for this test, which has the machine alone.
     Emptied(Box<Live>),
 }
 
-/// The machine as found.
+/// The state of the machine and a shared lock.
 pub(crate) struct SharedMachine {
     machine: Machine,
-    /// Shared with other tests.
     _lock: Flock<fs::File>,
 }
 
 /// Returns the machine with an empty pool of the default size, or reports a skipped test.
-pub(crate) fn without_pool(test: &str) -> Option<UnchangedMachine> {
+pub(crate) fn empty_pool_machine(test: &str) -> Option<EmptyPoolMachine> {
     if !can_be_set(test) {
         return None;
     }
@@ -34,19 +33,19 @@ pub(crate) fn without_pool(test: &str) -> Option<UnchangedMachine> {
         machine: Machine::read(&live_root()).unwrap(),
     };
     if is_prepared(&found.machine) {
-        return Some(UnchangedMachine::Shared(Box::new(found)));
+        return Some(EmptyPoolMachine::Shared(Box::new(found)));
     }
     drop(found);
     let live = machine(test)?;
     live.set_pool(0);
-    Some(UnchangedMachine::Emptied(Box::new(live)))
+    Some(EmptyPoolMachine::Emptied(Box::new(live)))
 }
 
 /// Returns the machine with an empty pool and THP, or reports a skipped test.
-pub(crate) fn with_thp(test: &str) -> Option<UnchangedMachine> {
-    let unchanged = without_pool(test)?;
-    match unchanged.thp_serves() {
-        true => Some(unchanged),
+pub(crate) fn thp_machine(test: &str) -> Option<EmptyPoolMachine> {
+    let machine = empty_pool_machine(test)?;
+    match machine.can_use_thp() {
+        true => Some(machine),
         false => skip(test, "transparent huge pages are off"),
     }
 }
@@ -63,22 +62,22 @@ fn is_prepared(machine: &Machine) -> bool {
     machine.default_pool().is_some_and(is_empty) && shmem.is_none_or(|word| word == "never")
 }
 
-impl UnchangedMachine {
+impl EmptyPoolMachine {
     /// Returns the default huge page size.
     pub(crate) fn default_size(&self) -> PageSize {
         match self {
-            UnchangedMachine::Shared(found) => found.machine.default_pool().unwrap().size,
-            UnchangedMachine::Emptied(live) => live.default_size(),
+            EmptyPoolMachine::Shared(found) => found.machine.default_pool().unwrap().size,
+            EmptyPoolMachine::Emptied(live) => live.default_size(),
         }
     }
 
     /// Whether private memory can use transparent huge pages.
-    pub(crate) fn thp_serves(&self) -> bool {
+    pub(crate) fn can_use_thp(&self) -> bool {
         match self {
-            UnchangedMachine::Shared(found) => {
+            EmptyPoolMachine::Shared(found) => {
                 found.machine.thp.as_ref().is_some_and(Thp::serves_madvise)
             }
-            UnchangedMachine::Emptied(live) => live.thp_serves(),
+            EmptyPoolMachine::Emptied(live) => live.can_use_thp(),
         }
     }
 }
