@@ -56,7 +56,7 @@ rows! {
     bss_that_a_library_changed_before_main: "changed_before" {
         library: true, options: SEGMENTS, pools: &[0, 60],
     }
-    malloc_in_corner_cases: "malloc_answers" {
+    malloc_in_corner_cases: "malloc_corner_cases" {
         libcs: &[Libc::Glibc], pools: &[0, 60], judged: Judged::AsPlain,
     }
     limit_of_data: "limits" { args: &["now", "400", "200"] }

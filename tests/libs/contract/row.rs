@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::run::{End, How, run};
 use crate::support::empty_pool::empty_pool_machine;
 use crate::support::live::{can_be_set, machine};
-use crate::support::long;
 use crate::support::needs::nobody_can_run;
+use crate::support::open_ended;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
 
@@ -91,10 +91,10 @@ impl Row {
     /// Returns the states of this run. In a short run of one state, the length of the test's name
     /// decides: root, glibc and the largest pool, or nobody, musl and the next smaller pool.
     fn states(&self, test: &str) -> Vec<State> {
-        let long = long::length() > Duration::from_secs(20);
+        let long = open_ended::duration() > Duration::from_secs(20);
         let lengths = [self.pools.len(), self.users.len(), self.libcs.len()];
         let once = lengths.into_iter().max().unwrap();
-        let states = match long::length().as_secs() {
+        let states = match open_ended::duration().as_secs() {
             0..20 if self.short > 1 => 0..once.min(self.short),
             0..20 => {
                 let at = test.len() % once.min(2);
@@ -155,7 +155,7 @@ impl Row {
 
     /// Whether the output is known without a plain run. The shortest run trusts the programs.
     fn is_known(&self) -> bool {
-        self.judged == Judged::Right && long::length().as_secs() <= 1
+        self.judged == Judged::Right && open_ended::duration().as_secs() <= 1
     }
 
     /// Runs without hugectl and returns the output.

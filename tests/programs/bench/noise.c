@@ -1,12 +1,12 @@
 /* Fixed time quantum (FTQ): counts the work done in each millisecond, here updates of random
-   words. Prints how many updates are missing in quanta below the median, as a share of all.
+   words. Prints the updates that quanta below the median lack, as a share of all.
 
    noise MIB MILLISECONDS */
 #include "bench.h"
 
 #define QUANTUM 1e-3
 
-static int order(const void *a, const void *b)
+static int compare_counts(const void *a, const void *b)
 {
 	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
 
@@ -32,10 +32,10 @@ int main(int argc, char **argv)
 				table[random_below(words)]++;
 			work[i]++;
 		}
-	qsort(work, quanta, sizeof *work, order);
+	qsort(work, quanta, sizeof *work, compare_counts);
 	median = work[quanta / 2];
 	if (!median) {
-		fprintf(stderr, "noise: in most quanta nothing was done: the machine is too busy\n");
+		fprintf(stderr, "noise: no update in most quanta: the machine is too busy\n");
 		return 1;
 	}
 	for (i = 0; i < quanta / 2; i++)

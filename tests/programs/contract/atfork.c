@@ -1,9 +1,9 @@
 /* The constructor of a library runs before ours and sets fork handlers. They allocate, keep a block
-   from `prepare` to `parent` and `child`, and lock a mutex in malloc's memory. Built as that
-   library with -DLIBRARY, and as the program. Arguments: MiB of heap, other threads. */
+   from `prepare` to `parent` and `child`, and lock a mutex in malloc's memory. With -DLIBRARY this
+   is that library, otherwise the program. Arguments: MiB of heap, other threads. */
 #include "contract.h"
 
-void library(void);
+void create_mutex(void);
 
 #ifdef LIBRARY
 static pthread_mutex_t *mutex;
@@ -28,7 +28,7 @@ static void prepare(void)
 		pthread_mutex_lock(mutex);
 }
 
-static void after(void)
+static void parent_and_child(void)
 {
 	if (mutex)
 		pthread_mutex_unlock(mutex);
@@ -37,12 +37,12 @@ static void after(void)
 	allocate();
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void register_handlers(void)
 {
-	pthread_atfork(prepare, after, after);
+	pthread_atfork(prepare, parent_and_child, parent_and_child);
 }
 
-void library(void)
+void create_mutex(void)
 {
 	mutex = get(4096);
 	pthread_mutex_init(mutex, NULL);
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	int i, mib = number(argc, argv, 1, 0), threads = number(argc, argv, 2, 0);
 
 	fill_heap((size_t)mib);
-	library();
+	create_mutex();
 	for (i = 0; i < threads; i++)
 		start(sleep_forever, NULL);
 	for (i = 0; i < 3; i++) {

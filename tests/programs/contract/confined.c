@@ -1,6 +1,6 @@
-/* Allows itself only its own calls and those of glibc's malloc, and is killed for any other.
-   Arguments: MiB of heap before the filter; how it is set (prctl, raw, or `asked`: only attempts
-   that the kernel rejects); threads; fork, for a fork before it. */
+/* Sets a seccomp filter: any call but this program's and those of glibc's malloc kills it.
+   Arguments: MiB of heap before the filter; prctl, raw (seccomp(2)) or asked (only attempts that
+   the kernel rejects); threads; fork, for a fork before the filter. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -27,7 +27,7 @@ static void confine(int raw)
 }
 
 /* Probes the kernel by calls that fail, as libseccomp does. */
-static void ask(void)
+static void probe_seccomp(void)
 {
 	CHECK(prctl(PR_SET_SECCOMP, 9, NULL) == -1 && errno == EINVAL);
 	CHECK(prctl(PR_SET_SECCOMP, 2, NULL) == -1 && errno == EFAULT);
@@ -67,10 +67,10 @@ int main(int argc, char **argv)
 	fill_heap((size_t)number(argc, argv, 1, 0));
 	if (!strcmp(how, "asked")) {
 		CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-		ask();
+		probe_seccomp();
 		fill_heap(64);
 		puts("right");
-		return 0; /* The library reports this end, unless it sees a filter. */
+		return 0; /* Without a filter, the library reports the end. */
 	}
 	if (argc > 4) {
 		pid_t child = fork();

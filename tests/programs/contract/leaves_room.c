@@ -1,4 +1,4 @@
-/* Under `ulimit -v` small blocks leave room for thread stacks and a mapping of the program. */
+/* Under `ulimit -v`, small blocks leave room for thread stacks and a mapping of the program. */
 #include "contract.h"
 
 static void *allocate(void *argument)

@@ -1,6 +1,6 @@
 /* Locked memory. Without arguments: an mlocked block stays locked when the heap moves before a
-   fork. With arguments: after BEFORE MiB and MCL_FUTURE, the next THEN MiB are locked, but not
-   the memory that the heap only reserves.
+   fork. With arguments: allocates BEFORE MiB, then THEN MiB after MCL_FUTURE. The second part is
+   locked, but not the memory that the heap only reserves.
 
    mlocked [BEFORE THEN] */
 #include "contract.h"
@@ -11,7 +11,7 @@ static int has_flag(const char *flag, const void *address)
 	return strstr(read_range(address, 1).flags, flag) != NULL;
 }
 
-/* Hugetlb pages are never swapped. */
+/* Hugetlb pages count as locked, since they are never swapped. */
 static int is_locked(const void *address)
 {
 	return has_flag(" lo", address) || has_flag(" ht", address);
@@ -31,7 +31,7 @@ static size_t locked_bytes(void)
 	return (size_t)value * 1024;
 }
 
-static char *take(int mib)
+static char *allocate(int mib)
 {
 	char *block = NULL;
 
@@ -40,14 +40,14 @@ static char *take(int mib)
 	return block;
 }
 
-static void lock_later(int before, int then)
+static void check_lock_future(int before, int then)
 {
 	char *last;
 
-	take(before);
+	allocate(before);
 	CHECK(!mlockall(MCL_FUTURE));
-	last = take(then);
-	/* Blocks are rounded up, and huge pages are whole. */
+	last = allocate(then);
+	/* Sizes are rounded up to size classes and huge pages. */
 	if (locked_bytes() > (size_t)(then + then / 8 + 8) * MIB)
 		fail("%zu MiB are locked for %d", locked_bytes() / MIB, then);
 	if (locked_bytes() < (size_t)(then - 8) * MIB)
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	pid_t child;
 
 	if (argc > 2)
-		lock_later(number(argc, argv, 1, 0), number(argc, argv, 2, 100));
+		check_lock_future(number(argc, argv, 1, 0), number(argc, argv, 2, 100));
 	fill_heap(64);
 	block = memset(get(70000), 7, 70000);
 	CHECK(!mlock(block, 70000));

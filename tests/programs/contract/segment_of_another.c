@@ -1,6 +1,6 @@
-/* A System V segment that another process made stays as it is. `make KEY COMMAND...` creates the
-   segment, runs the command with only PATH set and checks every byte; `use KEY` attaches and checks
-   it; `confine COMMAND...` runs a command with a memory policy and without MADV_POPULATE_WRITE. */
+/* Our libraries don't change another process's System V segment. `make KEY COMMAND...` creates one,
+   runs the command with only PATH set and checks every byte; `use KEY` attaches and checks it;
+   `confine COMMAND...` runs a command with a memory policy and without MADV_POPULATE_WRITE. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Volatile, since compilers warn about such sizes. */
-static volatile size_t most = SIZE_MAX;
+/* Volatile: compilers warn about constants of this size. */
+static volatile size_t size_max = SIZE_MAX;
 
-static void say(const char *what, void *block, size_t alignment)
+static void print_block(const char *what, void *block, size_t alignment)
 {
 	printf("%-32s %s errno %d %s\n", what, block ? "a block" : "NULL", errno,
 	       (uintptr_t)block % alignment ? "NOT ALIGNED" : "aligned");
@@ -19,7 +19,7 @@ static void say(const char *what, void *block, size_t alignment)
 	errno = 0;
 }
 
-static void posix(const char *what, size_t alignment, size_t size)
+static void print_posix_memalign(const char *what, size_t alignment, size_t size)
 {
 	void *block = NULL;
 	int result = posix_memalign(&block, alignment, size);
@@ -27,12 +27,12 @@ static void posix(const char *what, size_t alignment, size_t size)
 	/* With ENOMEM, glibc and musl also set errno. */
 	printf("%-32s %d, errno %d\n", what, result, result == ENOMEM ? errno : 0);
 	if (!result)
-		say(what, block, alignment);
+		print_block(what, block, alignment);
 	errno = 0;
 }
 
 /* Calls that succeed keep errno. */
-static void keep_errno(void)
+static void check_errno_kept(void)
 {
 	size_t size;
 	void *block, *other = NULL;
@@ -64,30 +64,30 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	errno = 0;
-	say("aligned_alloc(1, 10)", aligned_alloc(1, 10), 16);
-	say("aligned_alloc(4096, 5)", aligned_alloc(4096, 5), 4096);
-	say("memalign(48, 100)", memalign(48, 100), 16);
-	say("memalign(0, 100)", memalign(0, 100), 16);
-	posix("posix_memalign(24, 100)", 24, 100);
-	posix("posix_memalign(4, 100)", 4, 100);
-	posix("posix_memalign(64, 0)", 64, 0);
-	posix("posix_memalign(1 GiB, 4096)", (size_t)1 << 30, 4096);
-	say("malloc(0)", malloc(0), 8);
-	say("malloc(PTRDIFF_MAX)", malloc(PTRDIFF_MAX), 16);
-	say("malloc(SIZE_MAX)", malloc(most), 16);
-	say("calloc(SIZE_MAX / 2, 3)", calloc(most / 2, 3), 16);
-	say("reallocarray of too much", reallocarray(NULL, most / 2, 3), 16);
+	print_block("aligned_alloc(1, 10)", aligned_alloc(1, 10), 16);
+	print_block("aligned_alloc(4096, 5)", aligned_alloc(4096, 5), 4096);
+	print_block("memalign(48, 100)", memalign(48, 100), 16);
+	print_block("memalign(0, 100)", memalign(0, 100), 16);
+	print_posix_memalign("posix_memalign(24, 100)", 24, 100);
+	print_posix_memalign("posix_memalign(4, 100)", 4, 100);
+	print_posix_memalign("posix_memalign(64, 0)", 64, 0);
+	print_posix_memalign("posix_memalign(1 GiB, 4096)", (size_t)1 << 30, 4096);
+	print_block("malloc(0)", malloc(0), 8);
+	print_block("malloc(PTRDIFF_MAX)", malloc(PTRDIFF_MAX), 16);
+	print_block("malloc(SIZE_MAX)", malloc(size_max), 16);
+	print_block("calloc(SIZE_MAX / 2, 3)", calloc(size_max / 2, 3), 16);
+	print_block("reallocarray of too much", reallocarray(NULL, size_max / 2, 3), 16);
 	block = malloc(10);
 	CHECK(!realloc(block, PTRDIFF_MAX));
-	say("realloc(block, PTRDIFF_MAX)", block, 16);
-	say("realloc(NULL, 0)", realloc(NULL, 0), 8);
+	print_block("realloc(block, PTRDIFF_MAX)", block, 16);
+	print_block("realloc(NULL, 0)", realloc(NULL, 0), 8);
 	for (size = 1; size < 200; size++) {
 		void *some[4];
 		int i;
 
 		for (i = 0; i < 4; i++) {
 			some[i] = malloc(size);
-			/* At most 8 bytes need no larger alignment than 8. */
+			/* Blocks of up to 8 bytes need only an alignment of 8. */
 			if ((uintptr_t)some[i] % (size > 8 ? _Alignof(max_align_t) : 8))
 				fail("a block of %zu bytes is not aligned", size);
 			if (malloc_usable_size(some[i]) < size)
@@ -98,7 +98,7 @@ int main(void)
 	}
 	block = memalign(1 << 20, 100);
 	block = realloc(block, 5000000);
-	say("realloc of a block of memalign", block, 16);
-	keep_errno();
+	print_block("realloc of a block of memalign", block, 16);
+	check_errno_kept();
 	return 0;
 }
