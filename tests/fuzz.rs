@@ -15,7 +15,7 @@ mod elf;
 mod engine;
 #[path = "fuzz/files.rs"]
 mod files;
-#[path = "support/long.rs"]
-mod long;
+#[path = "support/open_ended.rs"]
+mod open_ended;
 #[path = "fuzz/specs.rs"]
 mod specs;

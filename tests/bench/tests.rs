@@ -6,7 +6,7 @@ use super::args::Args;
 use super::prepare::Scratch;
 use super::{compare, work};
 use crate::support::live::{can_be_set, skip_aloud};
-use crate::support::long::length;
+use crate::support::open_ended::duration;
 use crate::support::tool::Run;
 
 fn parse(words: &str) -> Result<Args, clap::Error> {
@@ -31,7 +31,7 @@ fn workloads_have_ratios() {
     if !can_be_set("the workloads") {
         return;
     }
-    let words = match length().as_secs() {
+    let words = match duration().as_secs() {
         0..=1 => "stream gups stride --quick",
         _ => "--quick",
     };

@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use hugetools_model::fixture;
 
-use crate::long;
+use crate::open_ended;
 
 /// Edge-case numbers.
 const NUMBERS: &[&str] = &[
@@ -71,7 +71,7 @@ pub(crate) fn fuzz<T: Hash>(
     }
     let recorded = corpus.len();
     let mut random = Random::new();
-    let end = Instant::now() + long::length();
+    let end = Instant::now() + open_ended::duration();
     let mut tried = 0u64;
     while Instant::now() < end {
         for _ in 0..64 {

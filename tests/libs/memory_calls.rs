@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::support::live::machine;
-use crate::support::long;
+use crate::support::open_ended;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
 
@@ -55,7 +55,7 @@ fn random_calls_return_what_the_kernel_returns() {
     let Some(live) = machine("calls on memory") else {
         return;
     };
-    let end = Instant::now() + long::length();
+    let end = Instant::now() + open_ended::duration();
     let mut seed = 1;
     while seed <= 2 || Instant::now() < end {
         for pool in POOLS {

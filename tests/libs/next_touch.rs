@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::libs::numa::node;
-use crate::support::guest::{Guest, guest, guest_of};
+use crate::support::guest::{Guest, guest, guest_with_kernel_of};
 use crate::support::live::skip;
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
@@ -47,7 +47,7 @@ fn is_on_second(ran: &Ran, what: &str, megabytes: u32) {
 fn memory_follows_its_next_toucher() {
     let test = "memory follows its toucher";
     let nodes = [node(600), node(600)];
-    let guest = guest_of("HUGETOOLS_NEW_KERNEL", test, &nodes)
+    let guest = guest_with_kernel_of("HUGETOOLS_NEW_KERNEL", test, &nodes)
         .and_then(|guest| equip(guest, "numa_balancing=disable"));
     let Some(guest) = guest else {
         return;

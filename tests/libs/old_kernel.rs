@@ -4,7 +4,7 @@
 
 use crate::libs::numa::{Output, Pools, binds, equipped, forks, node};
 use crate::libs::smaps::HeapPages;
-use crate::support::guest::guest_of;
+use crate::support::guest::guest_with_kernel_of;
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;
 
@@ -48,7 +48,8 @@ const MAPPINGS: [&str; 5] = [
 #[test]
 fn heaps_forks_policies_and_mappings() {
     let nodes = [node(800), node(800)];
-    let Some(mut guest) = guest_of("HUGETOOLS_OLD_KERNEL", "an old kernel", &nodes) else {
+    let Some(mut guest) = guest_with_kernel_of("HUGETOOLS_OLD_KERNEL", "an old kernel", &nodes)
+    else {
         return;
     };
     for (name, place) in PROGRAMS {

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{machine, skip};
-use crate::support::long;
+use crate::support::open_ended;
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
 use crate::support::tool::{Ran, Run, tool};
@@ -180,7 +180,7 @@ fn many_starts_with_too_small_a_pool() {
     };
     let expected = plain(&program);
     let descriptors = "ls /proc/self/fd | wc -l";
-    let end = Instant::now() + long::length();
+    let end = Instant::now() + open_ended::duration();
     let starts = AtomicU32::new(0);
     let one = || {
         while Instant::now() < end {

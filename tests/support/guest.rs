@@ -24,7 +24,7 @@ const QEMU: &str = "qemu-system-x86_64";
 /// may spoil the flags.
 const CPU: &str = "max,-erms,-fsrm,-cx16";
 
-/// The longest duration of a boot and its commands.
+/// Timeout for a boot and its commands.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A machine to boot.
@@ -33,7 +33,7 @@ pub(crate) struct Guest {
     archive: Archive,
     machine: Vec<String>,
     parameters: String,
-    /// The command to run before systemd, if systemd is the init.
+    /// With systemd as init: a command to run before it.
     systemd: Option<&'static str>,
 }
 
@@ -52,9 +52,13 @@ pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     }
 }
 
-/// Returns a machine with the kernel of a variable such as `HUGETOOLS_OLD_KERNEL`, or reports a
+/// Returns a machine with the kernel that is named by a variable such as `HUGETOOLS_OLD_KERNEL`, or reports a
 /// skipped test. In CI that is no failure, since the kernel's download may fail.
-pub(crate) fn guest_of(variable: &str, test: &str, nodes: &[GuestNode]) -> Option<Guest> {
+pub(crate) fn guest_with_kernel_of(
+    variable: &str,
+    test: &str,
+    nodes: &[GuestNode],
+) -> Option<Guest> {
     let named = |(name, _): &(OsString, OsString)| name == variable;
     let Some((_, kernel)) = std::env::vars_os().find(named) else {
         skip_aloud(&format!("{variable} names no kernel"));
@@ -158,7 +162,7 @@ impl Guest {
                     "#!/bin/busybox sh\nPATH=/bin:/usr/bin\n{}",
                     script(commands)
                 );
-                archive.file("/answers", 0o755, service.as_bytes());
+                archive.file("/commands", 0o755, service.as_bytes());
                 let _ = write!(init, "{prepare}\nexec /lib/systemd/systemd\n");
             }
         }
@@ -190,8 +194,9 @@ impl Guest {
         let parameters = format!("{always} {}", self.parameters);
         command.arg("-append").arg(parameters);
         let console = finish(&mut command);
-        let answers = (0..commands.len()).map(|number| answer(&console, number));
-        answers.collect()
+        (0..commands.len())
+            .map(|number| result(&console, number))
+            .collect()
     }
 }
 
@@ -254,7 +259,7 @@ fn script(commands: &[&str]) -> String {
     script + "echo '@@ the end'\npoweroff -f\n"
 }
 
-fn answer(console: &str, number: usize) -> Ran {
+fn result(console: &str, number: usize) -> Ran {
     let after = |mark: &str| {
         let text = console
             .split_once(&format!("@@ {mark} {number}"))

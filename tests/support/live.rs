@@ -16,7 +16,7 @@ use hugetools_model::{Machine, PageSize, Root};
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{AccessFlags, access};
 
-use super::restore::{Before, note};
+use super::restore::{Saved, log_failure};
 use super::tool::{Ran, Run, tool};
 
 /// Locked by all live tests: the same directory in each container of a machine.
@@ -28,7 +28,7 @@ const GROUP_LOCK: &str = "/sys/fs/cgroup";
 /// The machine during one test.
 pub(crate) struct Live {
     root: Root,
-    before: Before,
+    saved: Saved,
     _lock: Flock<fs::File>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
     }
     let live = Live {
         root,
-        before: Before::new(found),
+        saved: Saved::new(found),
         _lock: lock,
     };
     // The default of distributions; an earlier user may have changed it.
@@ -130,7 +130,7 @@ impl Live {
 
     /// Returns the default huge page size.
     pub(crate) fn default_size(&self) -> PageSize {
-        self.before.found.default_pool().unwrap().size
+        self.saved.found.default_pool().unwrap().size
     }
 
     /// Sets the pool of the default size and disables its overcommit. Pages in use may stay.
@@ -183,7 +183,7 @@ impl Live {
 
     /// Whether private memory can use transparent huge pages.
     pub(crate) fn can_use_thp(&self) -> bool {
-        self.before
+        self.saved
             .found
             .thp
             .as_ref()
@@ -313,16 +313,16 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        note(remove_group(&self.path), &self.path);
+        log_failure(remove_group(&self.path), &self.path);
         if !self.was_on {
             let off = format!("-{}", self.controller);
-            note(fs::write(&self.control, off), &self.control);
+            log_failure(fs::write(&self.control, off), &self.control);
         }
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.before.restore(&self.root);
+        self.saved.restore(&self.root);
     }
 }

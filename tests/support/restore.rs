@@ -1,5 +1,6 @@
 //! Saves the pools and settings of the running machine, and restores them even if the test fails.
-//! Removes new swap, and new mounts and files below our directories. Recreates only records.
+//! Turns off new swap and removes new mounts and files below our directories. Of deleted files, only
+//! records are recreated.
 #![expect(clippy::disallowed_methods, reason = "restores hugeadm's records")]
 
 use std::collections::BTreeSet;
@@ -17,21 +18,21 @@ use hugetools_model::{KPath, Machine, Root, thp};
 use nix::errno::Errno;
 
 /// The directory of mounts and swap files.
-const PLACE: &str = "/var/lib/hugetlbfs";
+const MOUNTS_AND_SWAP: &str = "/var/lib/hugetlbfs";
 
 /// The directory of the rollback's record.
 const RECORDS: &str = "/var/lib/hugetools";
 
-/// The saved state.
-pub(crate) struct Before {
+/// The saved state of the machine.
+pub(crate) struct Saved {
     pub(crate) found: Machine,
     paths: BTreeSet<PathBuf>,
     records: Vec<(PathBuf, Vec<u8>)>,
 }
 
-impl Before {
-    pub(crate) fn new(found: Machine) -> Before {
-        Before {
+impl Saved {
+    pub(crate) fn new(found: Machine) -> Saved {
+        Saved {
             found,
             records: records(),
             paths: paths(),
@@ -41,14 +42,14 @@ impl Before {
     pub(crate) fn restore(&self, root: &Root) {
         let now = Machine::read(root).unwrap();
         for mount in now.mounts.iter().rev() {
-            if mount.point.starts_with(PLACE) && !self.found.mounts.contains(mount) {
-                note(unmount(&mount.point), &mount.point);
+            if mount.point.starts_with(MOUNTS_AND_SWAP) && !self.found.mounts.contains(mount) {
+                log_failure(unmount(&mount.point), &mount.point);
             }
         }
         for swap in &now.swaps {
             if !self.found.swaps.iter().any(|found| found.path == swap.path) {
                 let off = Command::new("swapoff").arg(&swap.path).status();
-                note(off.map(drop), &swap.path);
+                log_failure(off.map(drop), &swap.path);
             }
         }
         // In reverse order: a directory is removed after its contents.
@@ -59,28 +60,28 @@ impl Before {
             .iter()
             .rev()
         {
-            note(remove(made), made);
+            log_failure(remove(made), made);
         }
         for (path, bytes) in self
             .records
             .iter()
             .filter(|record| !records().contains(record))
         {
-            note(fs::write(path, bytes), path);
+            log_failure(fs::write(path, bytes), path);
         }
-        self.pools(root);
+        self.restore_pools(root);
         if let Some(owner) = self.found.userfault.owner.filter(|_| now != self.found) {
             let path = Path::new(userfault::DEVICE);
             let owned = chown(path, Some(owner.uid), Some(owner.gid));
             let mode = fs::Permissions::from_mode(owner.mode);
-            note(owned.and_then(|()| fs::set_permissions(path, mode)), path);
+            log_failure(owned.and_then(|()| fs::set_permissions(path, mode)), path);
         }
         for (path, value) in self.settings() {
             put(root, &path, &value);
         }
     }
 
-    fn pools(&self, root: &Root) {
+    fn restore_pools(&self, root: &Root) {
         for pool in &self.found.pools {
             let minimum = pool.minimum().to_string();
             put(root, &counter_path(pool, NR_HUGEPAGES), &minimum);
@@ -138,14 +139,14 @@ impl Before {
 
 fn put(root: &Root, path: &KPath, value: &str) {
     let result = root.write(path, value);
-    note(
+    log_failure(
         result.map_err(|error| io::Error::other(error.to_string())),
         Path::new(path.as_str()),
     );
 }
 
 /// Logs an error. A drop during a panic must not panic again.
-pub(crate) fn note(result: io::Result<()>, path: &Path) {
+pub(crate) fn log_failure(result: io::Result<()>, path: &Path) {
     if let Err(error) = result {
         let _ = writeln!(io::stderr(), "cannot restore {}: {error}", path.display());
     }
@@ -178,10 +179,10 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns [`PLACE`], [`RECORDS`] and all paths below them, except those inside mounts.
+/// Returns [`MOUNTS_AND_SWAP`], [`RECORDS`] and all paths below them, except those inside mounts.
 fn paths() -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
-    let mut next = vec![PathBuf::from(PLACE), PathBuf::from(RECORDS)];
+    let mut next = vec![PathBuf::from(MOUNTS_AND_SWAP), PathBuf::from(RECORDS)];
     while let Some(path) = next.pop() {
         if path.symlink_metadata().is_err() {
             continue;

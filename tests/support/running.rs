@@ -41,22 +41,22 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// Reads the lines up to one with this beginning.
+    /// Reads lines up to one that starts with `begin`.
     pub(crate) fn skip_to(&mut self, begin: &str) {
         let mut lines = std::iter::repeat_with(|| self.line());
         let found = lines.find(|line| line.is_empty() || line.starts_with(begin));
         assert_ne!(found.as_deref(), Some(""), "it has ended before {begin:?}");
     }
 
-    /// Gives it a line of input.
-    pub(crate) fn go_on(&mut self) {
+    /// Sends an empty line to its input.
+    pub(crate) fn send_line(&mut self) {
         // It may have ended.
         let _ = self.child.stdin.as_mut().unwrap().write_all(b"\n");
     }
 
-    /// Gives it a last line, and waits for its end. The output lacks the lines already read.
+    /// Sends a line, closes the input and waits for the end. The output lacks the lines already read.
     pub(crate) fn end(mut self) -> Ran {
-        self.go_on();
+        self.send_line();
         drop(self.child.stdin.take());
         let [mut out, mut err] = [const { Vec::new() }; 2];
         self.out.read_to_end(&mut out).unwrap();

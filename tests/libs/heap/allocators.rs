@@ -8,7 +8,7 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
 
 /// Started by hugectl, or by a shell that hugectl started.
-const STARTS: [&[&str]; 2] = [&[], &["sh", "-c", "\"$0\" \"$@\""]];
+const STARTERS: [&[&str]; 2] = [&[], &["sh", "-c", "\"$0\" \"$@\""]];
 
 fn run(options: &[&str], start: &[&str], program: &Path, args: &[&str]) -> Ran {
     let mut command = tool("hugectl");
@@ -29,7 +29,7 @@ fn a_sanitizer_keeps_its_malloc() {
             return;
         };
         let all = ["--heap", "--shm", "--text", "--data", "--bss"];
-        for (options, start) in [(&all[..1], STARTS[1]), (&all, STARTS[0])] {
+        for (options, start) in [(&all[..1], STARTERS[1]), (&all, STARTERS[0])] {
             let what = format!("{sanitizer} {options:?}");
             let ran = run(options, start, &program, &[]);
             assert_eq!((ran.status, &*ran.out), (0, "7 7\n"), "{what}: {ran:?}");
@@ -46,7 +46,7 @@ fn a_sanitizer_keeps_its_malloc() {
 }
 
 #[test]
-fn an_allocator_with_names_of_its_own_stays() {
+fn an_allocator_with_its_own_names_is_kept() {
     for (library, names) in [
         ("jemalloc", ["rallocx", "dallocx"]),
         ("mimalloc", ["mi_malloc", "mi_free"]),
@@ -64,7 +64,7 @@ fn an_allocator_with_names_of_its_own_stays() {
         let Some(program) = build("mixed_api", Libc::Glibc, &flags) else {
             return;
         };
-        for start in STARTS {
+        for start in STARTERS {
             let ran = run(&["--heap"], start, &program, &[]);
             assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
             let is_named = |name: &str| ran.err.contains(&format!("calls {name}"));
@@ -73,9 +73,9 @@ fn an_allocator_with_names_of_its_own_stays() {
     }
 }
 
-/// Such a malloc may call glibc's internal names: if they were ours, it would call itself.
+/// The malloc calls glibc's internal names. If these were ours, it would call itself.
 #[test]
-fn a_malloc_over_glibcs_internal_names_stays() {
+fn a_malloc_over_glibcs_internal_names_is_kept() {
     let flags = ["-DLIBRARY", "-shared", "-fPIC", "-fno-builtin"];
     let Some(library) = build("over_glibc", Libc::Glibc, &flags) else {
         return;
@@ -85,7 +85,7 @@ fn a_malloc_over_glibcs_internal_names_stays() {
     let Some(program) = build("over_glibc", Libc::Glibc, &flags) else {
         return;
     };
-    for start in STARTS {
+    for start in STARTERS {
         let ran = run(&["--heap=thp"], start, &program, &[]);
         assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
         assert!(ran.err.contains("calls rpmalloc"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Limits that keep a heap from huge pages are reported, and kill nobody.
+//! Limits that keep a heap from huge pages are reported and kill no process.
 #![expect(clippy::disallowed_methods, reason = "writes sysctls")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use crate::libs::smaps::HeapPages;
 use crate::support::empty_pool::empty_pool_machine;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::restore::note;
+use crate::support::restore::log_failure;
 use crate::support::tool::{Ran, Run, hugectl, tool};
 
 /// hugectl doesn't see the prctl: the library reports it.
@@ -66,8 +66,8 @@ fn a_limited_address_space_is_reported_and_suffices() {
     }
 }
 
-/// A heap's reservation scales with the limit, so a program needs hardly more than without us, and
-/// a higher limit never fails.
+/// A heap's reservation scales with the limit: from 8 MB above what the program needs without us,
+/// every limit suffices.
 #[test]
 fn a_narrow_address_space_suffices() {
     let Some(_live) = empty_pool_machine("a narrow address space") else {
@@ -112,7 +112,7 @@ impl Sysctl {
 impl Drop for Sysctl {
     fn drop(&mut self) {
         // A drop during a panic must not panic again, or the pools would not be restored.
-        note(
+        log_failure(
             fs::write(self.path, self.before.trim()),
             Path::new(self.path),
         );

@@ -5,7 +5,7 @@ use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
 
-/// A heap that fills its group is on base pages in the end, and is not killed.
+/// A heap that fills its group continues on base pages and is not killed.
 #[test]
 fn a_full_memory_group_gets_base_pages() {
     let Some(live) = machine("memory group") else {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::live::machine;
-use crate::support::long;
+use crate::support::open_ended;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
 
@@ -27,11 +27,11 @@ fn torture(libc: Libc, time: Duration, options: &[&str], shrink: bool) {
 
 #[test]
 fn random_calls_lose_no_byte() {
-    let time = long::length() / 6;
+    let time = open_ended::duration() / 6;
     for pages in POOLS {
-        // One libc shrinks with the small pool, the other with the rest.
+        // glibc's heap shrinks with 60 pages, musl's with the other pools.
         for (libc, shrink) in Libc::ALL.into_iter().zip([pages == 60, pages != 60]) {
-            // Taken for each round, so that other tests get the machine.
+            // Locked anew for each run, so that other tests get the machine.
             let Some(live) = machine("torture") else {
                 return;
             };

@@ -12,7 +12,7 @@ const UNITS: &str = "/lib/systemd/system";
 /// The default target: the journal, the commands, and no other service of the host.
 const TARGET: &str = "[Unit]
 Requires=basic.target
-Wants=systemd-journald.socket systemd-journald.service answers.service
+Wants=systemd-journald.socket systemd-journald.service commands.service
 ";
 
 /// Runs the commands in a service ordered like a database's.
@@ -23,11 +23,11 @@ Type=oneshot
 StandardOutput=tty
 StandardError=tty
 TTYPath=/dev/ttyS0
-ExecStart=/answers
+ExecStart=/commands
 ";
 
 impl Guest {
-    /// Makes systemd the init, after a busybox command. Reports a skipped test without systemd.
+    /// Makes systemd the init; `prepare` runs before it. Without systemd, reports a skipped test.
     pub(crate) fn boot_by_systemd(&mut self, test: &str, prepare: &'static str) -> Option<()> {
         if !needs::programs(test, &["systemctl", "journalctl"]) {
             return None;
@@ -49,7 +49,7 @@ impl Guest {
             }
         }
         self.text("/etc/systemd/system/default.target", TARGET);
-        self.text("/etc/systemd/system/answers.service", SERVICE);
+        self.text("/etc/systemd/system/commands.service", SERVICE);
         self.text("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
         self.systemd = Some(prepare);
         Some(())
