@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::place::Done;
+use super::place::Ran;
 use crate::support::empty_pool::{EmptyPoolMachine, empty_pool_machine};
 use crate::support::live::skip;
 use crate::support::program::{Libc, build};
@@ -24,7 +24,7 @@ fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(EmptyPoolMachin
     Some((machine, command))
 }
 
-fn hugectl(words: &[&str]) -> Done {
+fn hugectl(words: &[&str]) -> Ran {
     tool("hugectl").args(words).ran()
 }
 

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::place::{Done, Place, as_nobody};
+use super::place::{Place, Ran, as_nobody};
 use crate::support::needs;
 use crate::support::tool::Run;
 
 /// Prints a mapping of the loaded library, with its path at the end.
-const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
+const PRINT_MAPPING: &str = "grep -m1 libhugetlbfs /proc/self/maps";
 
 /// Returns a place without installed libraries, and a run-time directory of nobody.
 fn without_libraries() -> Place {
@@ -19,13 +19,14 @@ fn without_libraries() -> Place {
     place
 }
 
-fn run(place: &Place, args: &[&str]) -> Done {
+fn run(place: &Place, args: &[&str]) -> Ran {
     let mut command: Command = place.command(args);
     command.env("XDG_RUNTIME_DIR", place.path("runtime"));
     as_nobody(&command).ran()
 }
 
-fn loaded(place: &Place, done: &Done) -> PathBuf {
+/// Returns the path of the loaded library, which [`PRINT_MAPPING`] printed.
+fn loaded_library(place: &Place, done: &Ran) -> PathBuf {
     assert_eq!(done.status, 0, "{done:?}");
     let path = done.out.split_whitespace().last().unwrap();
     assert!(
@@ -37,15 +38,18 @@ fn loaded(place: &Place, done: &Done) -> PathBuf {
 
 #[test]
 fn the_bundled_library_is_written_and_loaded() {
-    if !needs::root("a hugectl alone") {
+    if !needs::root("a bundled library") {
         return;
     }
     let place = without_libraries();
-    let shm = loaded(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK]));
-    assert_eq!(shm.file_name().unwrap(), "libhugetlbfs.so");
-    let heap = loaded(
+    let shm = loaded_library(
         &place,
-        &run(&place, &["-q", "--heap=thp", "sh", "-c", LOOK]),
+        &run(&place, &["-q", "--shm", "sh", "-c", PRINT_MAPPING]),
+    );
+    assert_eq!(shm.file_name().unwrap(), "libhugetlbfs.so");
+    let heap = loaded_library(
+        &place,
+        &run(&place, &["-q", "--heap=thp", "sh", "-c", PRINT_MAPPING]),
     );
     assert_eq!(heap.file_name().unwrap(), "libhugetlbfs_heap.so");
     assert_eq!(shm.parent(), heap.parent());
@@ -57,18 +61,21 @@ fn a_modified_library_is_replaced() {
         return;
     }
     let place = without_libraries();
-    let first = run(&place, &["-q", "--shm", "sh", "-c", LOOK]);
-    let path = loaded(&place, &first);
-    let good = fs::read(&path).unwrap();
-    let mut bad = good.clone();
-    let last = bad.len() - 1;
-    bad[last] ^= 1;
-    fs::write(&path, &bad).unwrap();
+    let first = run(&place, &["-q", "--shm", "sh", "-c", PRINT_MAPPING]);
+    let path = loaded_library(&place, &first);
+    let original = fs::read(&path).unwrap();
+    let mut modified = original.clone();
+    let last = modified.len() - 1;
+    modified[last] ^= 1;
+    fs::write(&path, &modified).unwrap();
     assert_eq!(
-        loaded(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK])),
+        loaded_library(
+            &place,
+            &run(&place, &["-q", "--shm", "sh", "-c", PRINT_MAPPING])
+        ),
         path
     );
-    assert_eq!(fs::read(&path).unwrap(), good);
+    assert_eq!(fs::read(&path).unwrap(), original);
 }
 
 #[test]
@@ -78,7 +85,7 @@ fn eight_starts_may_write_it_at_once() {
     }
     let place = without_libraries();
     let start = |_: usize| {
-        let mut command = place.command(&["-q", "--heap=thp", "sh", "-c", LOOK]);
+        let mut command = place.command(&["-q", "--heap=thp", "sh", "-c", PRINT_MAPPING]);
         command.env("XDG_RUNTIME_DIR", place.path("runtime"));
         let mut command = as_nobody(&command);
         command
@@ -89,17 +96,20 @@ fn eight_starts_may_write_it_at_once() {
     let children: Vec<_> = (0..8).map(start).collect();
     let mut path = None;
     for child in children {
-        path = Some(loaded(&place, &child.wait_with_output().unwrap().into()));
+        path = Some(loaded_library(
+            &place,
+            &child.wait_with_output().unwrap().into(),
+        ));
     }
     let dir = fs::read_dir(path.unwrap().parent().unwrap()).unwrap();
-    assert_eq!(dir.count(), 2, "more than it and its note");
+    assert_eq!(dir.count(), 2, "the library and its note");
 }
 
 /// The program starts even if the library cannot be written: root owns the last directory that
 /// hugectl tries.
 #[test]
 fn a_program_starts_without_the_library() {
-    if !needs::root("no place") {
+    if !needs::root("a bundled library that cannot be written") {
         return;
     }
     // Tests of another build may run at the same time.

@@ -75,7 +75,7 @@ fn failures_end_the_comparison() {
 }
 
 #[test]
-fn a_signal_ends_the_present_run() {
+fn a_signal_ends_the_current_run() {
     let dir = tempfile::tempdir().unwrap();
     // The first run samples memory; the third is timed.
     for ended in ["1", "3"] {
@@ -91,7 +91,7 @@ fn a_signal_ends_the_present_run() {
 }
 
 #[test]
-fn a_metric() {
+fn metrics_are_compared() {
     let options = [
         "--json",
         "--compare=plain,thp",
@@ -103,8 +103,8 @@ fn a_metric() {
     assert_eq!(ways[1]["median"], 1250.5);
     assert_eq!(ways[1]["verdict"], "no difference");
     let ran = compare(&[&options[1..], &["echo", "tps: 0"]].concat());
-    let told = "thp: no ratio: a value is 0 or negative";
-    assert!(ran.out.contains(told), "{ran:?}");
+    let message = "thp: no ratio: a value is 0 or negative";
+    assert!(ran.out.contains(message), "{ran:?}");
 }
 
 #[test]

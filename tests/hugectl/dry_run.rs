@@ -13,7 +13,8 @@ fn lines(name: &str) -> Vec<String> {
     plans.map(str::to_owned).collect()
 }
 
-fn trace_all(name: &str, min_lines: usize) {
+/// Asserts that none of a transcript's dry runs and explanations changes anything.
+fn assert_no_changes(name: &str, min_lines: usize) {
     let test = format!("no system call changes anything: {name}");
     if !programs(&test, &["strace"]) {
         return;
@@ -39,12 +40,12 @@ fn trace_all(name: &str, min_lines: usize) {
 
 #[test]
 fn dry_runs_change_nothing() {
-    trace_all("dry-run.txt", 10);
+    assert_no_changes("dry-run.txt", 10);
 }
 
 #[test]
 fn explanations_change_nothing() {
-    trace_all("explain.txt", 3);
+    assert_no_changes("explain.txt", 3);
 }
 
 /// Without an installed library, a start would write the bundled one to disk.

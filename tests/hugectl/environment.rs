@@ -16,7 +16,7 @@ const OURS: [&str; 4] = [
 fn variables(place: &Place, line: &str) -> Vec<String> {
     let done = place.shell(line);
     assert_eq!(done.status, 0, "{}", done.err);
-    let out = place.neutral(&done.out);
+    let out = place.normalize(&done.out);
     let mut lines: Vec<String> = out.lines().map(without_pid).collect();
     lines.sort();
     lines

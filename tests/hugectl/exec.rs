@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::tool::{Run, tool};
 
-use super::place::{Done, PROGRAM, Place, as_nobody};
+use super::place::{PROGRAM, Place, Ran, as_nobody};
 use crate::support::needs;
 
 #[test]
@@ -45,7 +45,7 @@ fn statuses_are_those_of_env() {
         let theirs = place.shell(&format!("{path} env {line}"));
         let ours = place.shell(&format!("{path} hugectl -q --shm {line}"));
         let own = ours.status > 124 && ours.err.starts_with("hugectl: error");
-        let ours = Done {
+        let ours = Ran {
             err: if own { theirs.err.clone() } else { ours.err },
             out: ours.out.replace(" HUGETLB_SHM=yes", ""),
             ..ours

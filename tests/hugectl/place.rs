@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(super) use crate::support::tool::Ran as Done;
+pub(super) use crate::support::tool::Ran;
 use crate::support::tool::{Run, copy, write};
 
 /// A library with the symbol that marks ours. If `SAY_LOADED` is set it reports that it was loaded.
@@ -150,7 +150,7 @@ impl Place {
     }
 
     /// Runs a line in `sh`, with hugectl in `PATH`.
-    pub(super) fn shell(&self, line: &str) -> Done {
+    pub(super) fn shell(&self, line: &str) -> Ran {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
         self.prepare(&mut command);
@@ -166,12 +166,12 @@ impl Place {
         command.env("LC_ALL", "C");
     }
 
-    pub(super) fn run(&self, args: &[impl AsRef<OsStr>]) -> Done {
+    pub(super) fn run(&self, args: &[impl AsRef<OsStr>]) -> Ran {
         self.command(args).ran()
     }
 
     /// Replaces the place's path by `DIR` and the version by `VERSION`.
-    pub(super) fn neutral(&self, text: &str) -> String {
+    pub(super) fn normalize(&self, text: &str) -> String {
         let version = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
         text.replace(self.dir.path().to_str().unwrap(), "DIR")
             .replace(version, "\"VERSION\"")

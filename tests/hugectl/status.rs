@@ -5,7 +5,7 @@ mod several;
 
 use std::process::Command;
 
-use super::place::{Done, Place, as_nobody};
+use super::place::{Place, Ran, as_nobody};
 use crate::support::empty_pool::empty_pool_machine;
 use crate::support::needs;
 use crate::support::running::Running;
@@ -34,14 +34,14 @@ fn start(place: &Place) -> Running {
     Running::ready(&mut Command::new(place.build("program", PROGRAM, &[])))
 }
 
-pub(super) fn json(done: &Done) -> serde_json::Value {
+pub(super) fn json(done: &Ran) -> serde_json::Value {
     assert_eq!((done.status, done.err.as_str()), (0, ""));
     assert_eq!(done.out.lines().count(), 1);
     serde_json::from_str(&done.out).unwrap()
 }
 
 #[test]
-fn a_table_for_people() {
+fn the_table_lists_the_segments() {
     let place = Place::new();
     let running = start(&place);
     let done = place.run(&["--status", &running.pid()]);

@@ -5,14 +5,14 @@ mod known;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::place::{Done, PROGRAM, Place, as_nobody};
+use super::place::{PROGRAM, Place, Ran, as_nobody};
 use crate::support::live::skip;
 use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
 
 /// Asserts that the program succeeded with this output.
-fn succeeded(done: &Done, out: &str) {
+fn succeeded(done: &Ran, out: &str) {
     assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
 }
 

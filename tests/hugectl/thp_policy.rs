@@ -5,10 +5,11 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Run, tool};
 
 /// Prints the state of the process and of a child.
-const LOOK: &str = "grep THP_enabled /proc/self/status; sh -c 'grep THP_enabled /proc/self/status'";
+const PRINT_THP_STATE: &str =
+    "grep THP_enabled /proc/self/status; sh -c 'grep THP_enabled /proc/self/status'";
 
 fn state(words: &[&str]) -> (String, String) {
-    let words = [words, &["sh", "-c", LOOK]].concat();
+    let words = [words, &["sh", "-c", PRINT_THP_STATE]].concat();
     let done = tool("hugectl").args(words).ran();
     assert_eq!(done.status, 0, "{done:?}");
     (done.out, done.err)
@@ -18,12 +19,12 @@ fn state(words: &[&str]) -> (String, String) {
 fn a_policy_is_set_inherited_and_changed() {
     let (allowed, forbidden) = ("THP_enabled:\t1\n", "THP_enabled:\t0\n");
     assert_eq!(state(&["--thp-policy=never"]).0, forbidden.repeat(2));
-    let inside = tool("hugectl").get_program().to_str().unwrap().to_owned();
-    let (out, err) = state(&["--thp-policy=never", &inside, "--thp-policy=always"]);
+    let inner = tool("hugectl").get_program().to_str().unwrap().to_owned();
+    let (out, err) = state(&["--thp-policy=never", &inner, "--thp-policy=always"]);
     assert_eq!(out, allowed.repeat(2));
     // hugectl warns only if THP is off on the machine.
     assert!(err.is_empty() || err.contains("set to never"), "{err}");
-    let kept = state(&["--thp-policy=never", &inside, "-qq", "--shm"]);
+    let kept = state(&["--thp-policy=never", &inner, "-qq", "--shm"]);
     assert_eq!(kept.0, forbidden.repeat(2));
     // An older kernel lacks this policy.
     let (out, err) = state(&["--thp-policy=advised"]);
@@ -61,7 +62,7 @@ fn the_program_s_own_prctl_is_ignored_on_request() {
     }
 }
 
-/// As MariaDB's buffers: mapped before the prctl, used after it.
+/// MariaDB maps its buffers before the prctl and uses them after it.
 #[test]
 fn a_prctl_that_affects_requested_memory_is_reported() {
     let Some(program) = build("ban", Libc::Glibc, &[]) else {

@@ -12,7 +12,7 @@ fn replay(place: &Place, expected: &str) -> String {
     for line in expected.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
             let done = place.shell(&format!("exec 2>&1; {command}"));
-            let out = place.neutral(&done.out);
+            let out = place.normalize(&done.out);
             text.extend([line, "\n", &out, &format!("[{}]\n", done.status)]);
             in_output = true;
         } else if !in_output {

@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::json;
 use crate::hugectl::place::{Place, as_nobody};
 use crate::support::live::{Live, machine, skip_aloud};
-use crate::support::long;
 use crate::support::needs;
+use crate::support::open_ended;
 use crate::support::running::Running;
 use crate::support::tool::Run;
 
@@ -164,7 +164,7 @@ fn the_figures_equal_those_of_smaps() {
         assert_eq!(folios[&size], huge[&size]);
     });
     // Only in long runs, and if memory is not too fragmented.
-    let is_long = long::length() >= Duration::from_secs(20);
+    let is_long = open_ended::duration() >= Duration::from_secs(20);
     if is_long && live.hugeadm(&["--pool-pages-min", "1GB:2"]).status == 0 {
         check(&place, &[size, 1 << 30], |(_, _, folios)| {
             assert_eq!(folios[&(1 << 30)], 2 << 30);

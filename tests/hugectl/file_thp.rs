@@ -24,9 +24,9 @@ impl Copies {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         tool::install(dir.path());
         // hugectl records failed attempts here.
-        let ours = dir.path().join("run");
-        fs::create_dir(&ours).unwrap();
-        std::os::unix::fs::chown(&ours, Some(65534), Some(65534)).unwrap();
+        let run_dir = dir.path().join("run");
+        fs::create_dir(&run_dir).unwrap();
+        std::os::unix::fs::chown(&run_dir, Some(65534), Some(65534)).unwrap();
         Copies(dir)
     }
 
@@ -112,7 +112,7 @@ fn align(program: &Path) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Whether the file system has huge pages, by hugectl's messages; otherwise reports a skipped test.
+/// Whether hugectl's messages show huge pages of the file system. If not, reports a skipped test.
 fn has_huge_pages(test: &str, err: &str) -> bool {
     let lacks = err.contains("its file system keeps it on base pages");
     !lacks || skip::<()>(test, "the file system has no huge pages").is_some()
@@ -136,7 +136,7 @@ fn text_is_on_huge_pages_of_its_file() {
             .unwrap();
         let mut first = copies.start(&["-v", "--text"], &program, &[]);
         assert_eq!(first.line() + "\n", String::from_utf8_lossy(&plain.stdout));
-        // Not at once: a collapse unmaps the text in other processes until their next access.
+        // Started only now: a collapse unmaps the text in other processes until their next access.
         let mut second = copies.start(&["-v", "--text"], &program, &[]);
         second.line();
         let texts = [
@@ -211,28 +211,28 @@ fn text_of_a_static_program_is_huge() {
 }
 
 /// A file system without huge pages (ramfs).
-struct Mounted(PathBuf);
+struct RamfsMount(PathBuf);
 
-impl Mounted {
-    fn new(dir: PathBuf) -> Mounted {
+impl RamfsMount {
+    fn new(dir: PathBuf) -> RamfsMount {
         fs::create_dir(&dir).unwrap();
-        let mounted = Command::new("mount")
+        let ramfs = Command::new("mount")
             .args(["-t", "ramfs", "none"])
             .arg(&dir)
             .status();
-        assert!(mounted.unwrap().success());
+        assert!(ramfs.unwrap().success());
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
-        Mounted(dir)
+        RamfsMount(dir)
     }
 }
 
-impl Drop for Mounted {
+impl Drop for RamfsMount {
     fn drop(&mut self) {
-        restore::note(restore::unmount(&self.0), &self.0);
+        restore::log_failure(restore::unmount(&self.0), &self.0);
     }
 }
 
-/// The next rung is used, and messages and report name the reason.
+/// The text is copied to anonymous THP. Messages and report name the reason.
 #[test]
 fn a_file_system_without_huge_pages_is_named() {
     let test = "a file system without huge pages";
@@ -243,8 +243,8 @@ fn a_file_system_without_huge_pages_is_named() {
         return skip(test, "transparent huge pages are off").unwrap_or(());
     }
     let copies = Copies::new();
-    let mounted = Mounted::new(copies.path("memory"));
-    let program = mounted.0.join("program");
+    let ramfs = RamfsMount::new(copies.path("memory"));
+    let program = ramfs.0.join("program");
     tool::copy(segments(&["-no-pie"]), &program);
     for shortfall in ["text: 0 of ", " cannot all be "] {
         let options = ["-v", "--text=thp", "--report", "--json"];
@@ -257,8 +257,8 @@ fn a_file_system_without_huge_pages_is_named() {
         );
         assert!(err.contains(shortfall), "{err}");
         let json = err.lines().find(|line| line.starts_with('{')).unwrap();
-        let proof: serde_json::Value = serde_json::from_str(json).unwrap();
-        let rows = proof["segments"].as_array().unwrap();
+        let report: serde_json::Value = serde_json::from_str(json).unwrap();
+        let rows = report["segments"].as_array().unwrap();
         let is_ours = |row: &&serde_json::Value| {
             row["segment"] == "text" && row["object"] == program.to_str().unwrap()
         };
@@ -273,7 +273,7 @@ fn a_file_system_without_huge_pages_is_named() {
             "the file system keeps the file on base pages"
         );
     }
-    drop(mounted);
+    drop(ramfs);
 }
 
 #[test]
@@ -293,10 +293,10 @@ fn status_recognises_copied_segments() {
             .args(["--status", &pid, "--json"])
             .output()
             .unwrap();
-        let proof: serde_json::Value = serde_json::from_slice(&status.stdout)
+        let report: serde_json::Value = serde_json::from_slice(&status.stdout)
             .unwrap_or_else(|error| panic!("{error}: {status:?}"));
         let huge = |segment: &str| {
-            let rows = proof["segments"].as_array().unwrap();
+            let rows = report["segments"].as_array().unwrap();
             let is_ours = |row: &&serde_json::Value| {
                 row["segment"] == segment && row["object"] == program.to_str().unwrap()
             };
@@ -308,11 +308,11 @@ fn status_recognises_copied_segments() {
         let (text, data, bss) = (huge("text"), huge("data"), huge("bss"));
         assert!(
             text >= 8 << 20 && data >= 4 << 20 && bss >= 12 << 20,
-            "{proof}"
+            "{report}"
         );
         // The rest of an aligned segment's last huge page counts in another row.
         let used = (40 - live.free_pages()) * PAGE;
-        let rows = proof["segments"].as_array().unwrap().iter();
+        let rows = report["segments"].as_array().unwrap().iter();
         let all = rows.filter_map(|row| row["huge"]["2097152"].as_u64());
         assert_eq!(used, all.sum::<u64>(), "{flags:?}");
         let is_aligned = flags == aligned;
