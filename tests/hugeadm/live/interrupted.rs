@@ -62,8 +62,8 @@ fn a_signal_leaves_a_consistent_state() {
     if live.now().pool(gigantic()).is_none() {
         return skip("signals", "this machine has no 1 GiB pages").unwrap_or(());
     }
-    let asked = live.now().meminfo.total.get() >> 30;
-    let spec = format!("1GB:{asked}");
+    let requested = live.now().meminfo.total.get() >> 30;
+    let spec = format!("1GB:{requested}");
     let args = [
         "--json",
         "--force",
@@ -77,7 +77,7 @@ fn a_signal_leaves_a_consistent_state() {
     let output = (0..5)
         .map(|_| run_until_signal(&live, &args, Signal::SIGTERM))
         .find(|output| output.status.signal().is_some())
-        .expect("a run that the signal meets");
+        .expect("a run that is interrupted");
     assert_eq!(output.status.signal(), Some(libc::SIGTERM), "{output:?}");
     assert!(is_clean(&live));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -81,7 +81,7 @@ fn mounts_with_owner_and_mode() {
 }
 
 #[test]
-fn mounts_of_a_user_and_of_a_group() {
+fn only_the_user_or_group_can_use_its_mount() {
     let Some(live) = machine("user and group mounts") else {
         return;
     };
@@ -112,7 +112,7 @@ fn mounts_of_a_user_and_of_a_group() {
     assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
 }
 
-/// hugeadm lists owner and mode as `chown` and `chmod` have left them, not those of the mount call.
+/// hugeadm lists the current owner and mode, not those given to the mount call.
 #[test]
 fn owner_and_mode_are_read_from_the_mount() {
     let Some(live) = machine("owner and mode of a mount") else {
@@ -132,7 +132,7 @@ fn owner_and_mode_are_read_from_the_mount() {
 }
 
 #[test]
-fn limits_of_mounts() {
+fn mounts_have_the_requested_limits() {
     let Some(live) = machine("limits of mounts") else {
         return;
     };

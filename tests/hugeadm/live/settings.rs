@@ -12,7 +12,7 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::copy;
 
 #[test]
-fn the_group_of_userfaultfd() {
+fn only_the_group_opens_userfaultfd() {
     let Some(live) = machine("group of userfaultfd") else {
         return;
     };
@@ -57,7 +57,7 @@ fn the_group_of_userfaultfd() {
     );
 }
 
-/// Runs as a user with one group and no right to lock memory.
+/// The program runs as a user with one group and no right to lock memory.
 #[test]
 fn members_of_the_group_make_shared_memory() {
     let Some(live) = machine("shared memory of a user") else {
@@ -69,12 +69,12 @@ fn members_of_the_group_make_shared_memory() {
     // The build directory may be closed to other users.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let open = dir.path().join("segment");
-    copy(program, &open);
+    let program_copy = dir.path().join("segment");
+    copy(program, &program_copy);
     let (nobody, daemon) = (65534, 1);
     let size = live.default_size().get();
     let make = |gid: u32| {
-        let mut command = Command::new(&open);
+        let mut command = Command::new(&program_copy);
         command.arg(size.to_string()).uid(nobody).gid(gid);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
