@@ -18,19 +18,19 @@ fn report(options: &[&str]) -> String {
 #[test]
 fn an_unpacked_report_gives_the_same_output_as_the_machine() {
     for name in machines() {
-        let there = machine(&name);
-        let recorded = hugeadm(there.path(), &["--bug-report"]);
+        let original = machine(&name);
+        let recorded = hugeadm(original.path(), &["--bug-report"]);
         assert_eq!((recorded.status, recorded.err.as_str()), (0, ""), "{name}");
-        let here = tempfile::tempdir().unwrap();
-        fixture::unpack(&recorded.out, here.path()).unwrap();
+        let unpacked = tempfile::tempdir().unwrap();
+        fixture::unpack(&recorded.out, unpacked.path()).unwrap();
         // A report renames mount points; the JSON output has none.
-        let said = |dir| {
+        let output = |dir| {
             let show = ["--json", "--explain", "--stats", "--pool-list-nodes"];
             let ran = hugeadm(dir, &show);
             assert_eq!(ran.status, 0, "{name}: {ran:?}");
             ran.out
         };
-        assert_eq!(said(here.path()), said(there.path()), "{name}");
+        assert_eq!(output(unpacked.path()), output(original.path()), "{name}");
     }
 }
 

@@ -56,17 +56,17 @@ fn a_waiting_run_can_be_interrupted() {
         .args(["--pool-pages-min", "DEFAULT:5"])
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut said = String::new();
-    while !said.ends_with('\n') {
+    let mut err = String::new();
+    while !err.ends_with('\n') {
         let mut byte = [0];
         assert_eq!(
             child.stderr.as_mut().unwrap().read(&mut byte).unwrap(),
             1,
-            "{said}"
+            "{err}"
         );
-        said.push(char::from(byte[0]));
+        err.push(char::from(byte[0]));
     }
-    assert_eq!(said, "hugeadm: warning: waiting for another hugeadm\n");
+    assert_eq!(err, "hugeadm: warning: waiting for another hugeadm\n");
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     let status = child.wait().unwrap();

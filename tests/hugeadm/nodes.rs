@@ -36,20 +36,20 @@ fn default_row(ran: &Ran) -> (String, String) {
 
 const MIB2: u64 = 2 << 20;
 
-/// Runs commands and checks the shares after each; then runs `more` and returns its answers.
-fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])], more: &[&str]) -> Vec<Ran> {
+/// Runs commands and checks the shares after each; then runs `more` and returns its results.
+fn run_and_check_shares(guest: &Guest, cases: &[(&str, &[(u32, u64)])], more: &[&str]) -> Vec<Ran> {
     let commands = cases.iter().flat_map(|(command, _)| [*command, SHOW]);
     let commands: Vec<&str> = commands.chain(more.iter().copied()).collect();
-    let mut answers = guest.run(&commands);
-    let more = answers.split_off(2 * cases.len());
-    for ((command, wanted), answers) in cases.iter().zip(answers.chunks(2)) {
+    let mut results = guest.run(&commands);
+    let more = results.split_off(2 * cases.len());
+    for ((command, wanted), results) in cases.iter().zip(results.chunks(2)) {
         assert_eq!(
-            (answers[0].status, answers[0].err.as_str()),
+            (results[0].status, results[0].err.as_str()),
             (0, ""),
             "{command}"
         );
         let wanted: BTreeMap<u32, u64> = wanted.iter().copied().collect();
-        assert_eq!(shares(&answers[1], MIB2), wanted, "{command}");
+        assert_eq!(shares(&results[1], MIB2), wanted, "{command}");
     }
     more
 }
@@ -68,10 +68,10 @@ fn two_nodes_ram_disks_and_read_only_directories() {
     guest.install(&program, "/bin/on_node");
     let modules = newest("/lib/modules", "", "-cloud-amd64").expect("the kernel's modules");
     guest.install(&modules.join("kernel/drivers/block/brd.ko"), "/brd.ko");
-    // The second node has two whole gigabytes. The kernel's tables are in the upper one, and
-    // without KASLR the kernel isn't in the lower: it stays free for a page of 1 GiB.
+    // The second node has two whole gigabytes. The upper one contains kernel tables. Without KASLR
+    // the kernel isn't in the lower one, so a page of 1 GiB fits there.
     guest.boot_with("nokaslr");
-    let answers = exact(
+    let results = run_and_check_shares(
         &guest,
         &[
             ("hugeadm --pool-spread 2MB@0*3,1:40", &[(0, 30), (1, 10)]),
@@ -116,47 +116,50 @@ fn two_nodes_ram_disks_and_read_only_directories() {
             "mount -o remount,ro /sys; hugeadm --pool-pages-min 1GB:1 --thp-madvise",
         ],
     );
-    assert_eq!(shares(&answers[1], 1 << 30), BTreeMap::from([(1, 1)]));
-    is_short(&answers[3..8]);
-    are_swap(&answers[8..13]);
-    assert_eq!((answers[13].status, answers[13].err.as_str()), (0, ""));
-    assert_eq!(answers[14].status, 1);
-    let errors = answers[14].err.matches("(EROFS)");
-    assert_eq!(errors.count(), 2, "{:?}", answers[14]);
+    assert_eq!(shares(&results[1], 1 << 30), BTreeMap::from([(1, 1)]));
+    check_shortfall(&results[3..8]);
+    check_ram_disk_swap(&results[8..13]);
+    assert_eq!((results[13].status, results[13].err.as_str()), (0, ""));
+    assert_eq!(results[14].status, 1);
+    let errors = results[14].err.matches("(EROFS)");
+    assert_eq!(errors.count(), 2, "{:?}", results[14]);
 }
 
-/// Checks the answers about the first node, which falls short with and without `--hard`.
-fn is_short(answers: &[Ran]) {
-    let short = &answers[0];
-    let had = shares(&answers[1], MIB2);
+/// Checks that the first node falls short with and without `--hard`.
+fn check_shortfall(results: &[Ran]) {
+    let short = &results[0];
+    let had = shares(&results[1], MIB2);
     assert_eq!((short.status, had.get(&1)), (3, Some(&20)), "{short:?}");
     assert!((1..232).contains(&had[&0]), "{had:?}");
     let path = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
-    let told = format!("hugeadm: warning: {path}: asked 232, got {}\n", had[&0]);
-    assert!(short.err.starts_with(&told), "{short:?}");
+    let message = format!("hugeadm: warning: {path}: asked 232, got {}\n", had[&0]);
+    assert!(short.err.starts_with(&message), "{short:?}");
     // The kernel may still allocate the missing pages on demand.
     let row = ((20 + had[&0]).to_string(), "252".to_owned());
-    assert_eq!(default_row(&answers[2]), row);
-    let hard = &answers[3];
-    let told = format!("asked 232, got {}\n", shares(&answers[4], MIB2)[&0]);
-    assert!(hard.status == 3 && hard.err.contains(&told), "{hard:?}");
+    assert_eq!(default_row(&results[2]), row);
+    let hard = &results[3];
+    let message = format!("asked 232, got {}\n", shares(&results[4], MIB2)[&0]);
+    assert!(hard.status == 3 && hard.err.contains(&message), "{hard:?}");
 }
 
-/// Checks the answers about RAM disks.
-fn are_swap(answers: &[Ran]) {
-    assert_eq!(answers[0].status, 0, "{:?}", answers[0]);
+fn check_ram_disk_swap(results: &[Ran]) {
+    assert_eq!(results[0].status, 0, "{:?}", results[0]);
     for disk in ["ram0", "ram1", "ram2"] {
         for done in ["used as swap", "removed from swap"] {
-            let told = format!("/dev/{disk}: {done}\n");
-            assert!(answers[1].err.contains(&told), "{told} {:?}", answers[1]);
+            let message = format!("/dev/{disk}: {done}\n");
+            assert!(
+                results[1].err.contains(&message),
+                "{message} {:?}",
+                results[1]
+            );
         }
     }
-    assert_eq!((answers[1].status, answers[2].out.as_str()), (0, ""));
+    assert_eq!((results[1].status, results[2].out.as_str()), (0, ""));
     // A disk with data is left alone; the others are used.
-    assert_eq!(answers[3].status, 1, "{:?}", answers[3]);
-    let told = "cannot use /dev/ram1 as swap: the disk holds data\n";
-    assert!(answers[3].err.contains(told), "{:?}", answers[3]);
-    let swaps = answers[4].out.lines();
+    assert_eq!(results[3].status, 1, "{:?}", results[3]);
+    let message = "cannot use /dev/ram1 as swap: the disk holds data\n";
+    assert!(results[3].err.contains(message), "{:?}", results[3]);
+    let swaps = results[4].out.lines();
     let used: Vec<&str> = swaps
         .filter_map(|line| line.split_whitespace().next())
         .collect();
@@ -179,7 +182,7 @@ fn eight_nodes_with_and_without_memory_or_processors() {
         return;
     };
     guest.text("/etc/hugetools/hugetools.toml", SPREAD);
-    let answers = exact(
+    let results = run_and_check_shares(
         &guest,
         &[
             (
@@ -204,16 +207,16 @@ fn eight_nodes_with_and_without_memory_or_processors() {
             "hugeadm --check",
         ],
     );
-    assert_eq!(answers[0].status, 2, "{:?}", answers[0]);
-    let told = "node 1 has no memory of its own";
-    assert!(answers[0].err.contains(told), "{:?}", answers[0]);
-    assert_eq!(shares(&answers[1], MIB2), BTreeMap::new());
+    assert_eq!(results[0].status, 2, "{:?}", results[0]);
+    let message = "node 1 has no memory of its own";
+    assert!(results[0].err.contains(message), "{:?}", results[0]);
+    assert_eq!(shares(&results[1], MIB2), BTreeMap::new());
     let spread = [0, 2, 3, 4, 5, 6].map(|node| (node, 4));
     let spread = spread.into_iter().chain([(7, 12)]).collect();
-    assert_eq!(shares(&answers[3], MIB2), spread, "{answers:#?}");
-    assert_eq!(answers[4].out, "", "no difference: {answers:#?}");
+    assert_eq!(shares(&results[3], MIB2), spread, "{results:#?}");
+    assert_eq!(results[4].out, "", "no difference: {results:#?}");
     assert!(
-        answers[2..].iter().all(|ran| ran.status == 0),
-        "{answers:#?}"
+        results[2..].iter().all(|ran| ran.status == 0),
+        "{results:#?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Plans for recorded machines, as scripts for a running kernel. (Transcripts: for a tree.)
+//! Plans for recorded machines, as scripts for a running kernel. Transcripts have scripts for a tree.
 
 use hugetools_admin::plan::shell::script;
 
@@ -14,7 +14,7 @@ fn plan(machine: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn mounts_carry_owner_and_mode_and_directories_get_theirs() {
+fn mounts_and_their_directories_get_owner_and_mode() {
     assert_eq!(
         plan("x86_64-no-1g", &["--create-global-mounts"]),
         "\
@@ -39,7 +39,7 @@ fn an_existing_mount_is_repaired() {
 /// The mount has `size=67108864` and `nr_inodes=100`.
 #[test]
 fn a_mount_with_other_limits_is_an_error() {
-    for (args, told) in [
+    for (args, message) in [
         (
             &["--max-size=0"][..],
             "there has size=67108864, not size unset",
@@ -54,7 +54,7 @@ fn a_mount_with_other_limits_is_an_error() {
         ),
     ] {
         let text = plan(NODES, &[args, &["--create-global-mounts"]].concat());
-        assert!(text.contains(told), "{args:?}: {text}");
+        assert!(text.contains(message), "{args:?}: {text}");
     }
     let text = plan(NODES, &["--create-mounts", "--max-size=1GB"]);
     assert!(text.contains(",size=1073741824\n"), "{text}");
@@ -91,7 +91,7 @@ echo $(n=$((81 - $(cat /proc/sys/vm/nr_hugepages))); echo $((n > 0 ? n : 0))) > 
 }
 
 #[test]
-fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
+fn tasks_follow_the_options_table_not_the_command_line() {
     let args = [
         "--create-mounts",
         "--pool-pages-max=2MB:90",
@@ -116,7 +116,7 @@ fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
 /// Node 0 has 502 MB of memory, node 4 none.
 #[test]
 fn nodes_have_the_same_limits_as_the_machine() {
-    for (spec, status, told) in [
+    for (spec, status, message) in [
         (
             "--pool-pages-min=2MB@0:1000",
             2,
@@ -153,7 +153,7 @@ fn nodes_have_the_same_limits_as_the_machine() {
         let dir = tree::machine(NODES);
         let ran = hugeadm(dir.path(), &["--dry-run", spec]);
         assert_eq!(ran.status, status, "{spec}: {ran:?}");
-        assert!(ran.err.contains(told), "{spec}: {ran:?}");
+        assert!(ran.err.contains(message), "{spec}: {ran:?}");
     }
     let dir = tree::machine(NODES);
     let ran = hugeadm(
@@ -177,7 +177,7 @@ fn a_maximum_beyond_all_memory_is_refused() {
 
 /// Node 0 has 64 pages, all free.
 #[test]
-fn a_node_grows_from_what_a_clear_leaves() {
+fn a_node_grows_from_the_pool_that_clear_left() {
     let text = plan(NODES, &["--clear", "--pool-pages-min=2MB@0:+5"]);
     assert!(
         text.contains("echo 5 > /sys/devices/system/node/node0/"),

@@ -64,8 +64,8 @@ proptest! {
             let failed = task.steps.iter().position(|s| matches!(s.outcome, Outcome::Failed(_)));
             let after = task.steps.iter().skip(failed.map_or(usize::MAX, |n| n + 1));
             for step in after {
-                let puts_back = step.path.ends_with("nr_overcommit_hugepages");
-                prop_assert!(puts_back || step.outcome == EARLIER_FAILED, "{:?}", step);
+                let restores_maximum = step.path.ends_with("nr_overcommit_hugepages");
+                prop_assert!(restores_maximum || step.outcome == EARLIER_FAILED, "{:?}", step);
             }
         }
         let failed = outcomes(&tasks).iter().any(|o| matches!(o, Outcome::Failed(_)));

@@ -10,8 +10,8 @@ use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, hugectl, tool};
 
-/// Least memory of `kinds.c` in whole huge pages (kB).
-const WANTED: u64 = 20 << 10;
+/// Minimum (kB) of the memory of `kinds.c` in whole huge pages.
+const MIN_HUGE_KB: u64 = 20 << 10;
 
 /// A launch and its results, in kB.
 #[derive(Debug)]
@@ -54,8 +54,8 @@ impl Launch {
         }
     }
 
-    /// Returns what is wrong with the warnings and the report.
-    fn faults(&self, kind: &str, pages: &str) -> Vec<&'static str> {
+    /// Returns the mistakes in the warnings and the report.
+    fn mistakes(&self, kind: &str, pages: &str) -> Vec<&'static str> {
         let warnings = self
             .ran
             .err
@@ -73,7 +73,7 @@ impl Launch {
             ("text", "" | "=2MB") => huge,
             ("anon", _) | (_, "=thp") => self.thp,
             _ => self.pool,
-        } >= WANTED;
+        } >= MIN_HUGE_KB;
         let to_thp = ["to transparent huge pages", "using transparent huge pages"];
         let to_base = ["to base pages", "using base pages", "on base pages"];
         let fails = [
@@ -93,7 +93,7 @@ impl Launch {
                 "another report",
             ),
             (
-                !self.is_refused && huge < WANTED && self.reason.is_none(),
+                !self.is_refused && huge < MIN_HUGE_KB && self.reason.is_none(),
                 "no reason",
             ),
         ];
@@ -138,7 +138,7 @@ fn warnings_and_reports_agree_with_the_kernel() {
         ] {
             for fallback in ["thp", "base", "none"] {
                 let launch = Launch::new(&program, kind, pages, fallback, &report);
-                let faults = launch.faults(kind, pages);
+                let faults = launch.mistakes(kind, pages);
                 if !faults.is_empty() {
                     wrong.push(format!(
                         "{pool} {kind}{pages} {fallback}: {faults:?} {launch:?}"

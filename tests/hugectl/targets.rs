@@ -243,7 +243,7 @@ fn a_foreign_program_is_reported() {
 }
 
 #[test]
-fn a_document_has_the_exit_status() {
+fn json_contains_the_exit_status() {
     let place = Place::new();
     place.file("text", b"#!/no/such/loader\n", 0o755);
     place.file("data", b"x", 0o644);

@@ -70,7 +70,7 @@ impl Stopped<'_> {
     }
 
     /// Returns the sum of smaps fields in bytes, without the kernel's mappings such as the vDSO.
-    fn kernel(&self, fields: &[&str]) -> u64 {
+    fn smaps_bytes(&self, fields: &[&str]) -> u64 {
         let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", self.0.pid())).unwrap();
         let (mut sum, mut counts) = (0, true);
         for line in smaps.lines() {
@@ -124,13 +124,13 @@ fn check(place: &Place, sizes: &[u64], mut also: impl FnMut(&Sums)) {
     let document = json(&place.run(&["--status", &running.pid(), "--sizes", "--json"]));
     let sums = sums(&document);
     let (resident, huge, folios) = &sums;
-    assert_eq!(*resident, stopped.kernel(&RESIDENT));
+    assert_eq!(*resident, stopped.smaps_bytes(&RESIDENT));
     assert_eq!(folios.values().sum::<u64>(), *resident, "{folios:?}");
     // A page of the private mapping and one of the shared.
     let mut pooled: BTreeMap<u64, u64> = sizes.iter().map(|size| (*size, 2 * size)).collect();
-    let all = stopped.kernel(&["Private_Hugetlb", "Shared_Hugetlb"]);
+    let all = stopped.smaps_bytes(&["Private_Hugetlb", "Shared_Hugetlb"]);
     assert_eq!(pooled.values().sum::<u64>(), all);
-    let thp = stopped.kernel(&PMD);
+    let thp = stopped.smaps_bytes(&PMD);
     if thp > 0 {
         *pooled.entry(2 << 20).or_default() += thp;
     }

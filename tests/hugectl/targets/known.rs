@@ -67,7 +67,7 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
 
 /// `--auto` chooses only options that can take effect, so it never causes a shortfall.
 #[test]
-fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
+fn auto_gives_no_heap_to_a_program_with_its_own_malloc() {
     let Some(_live) = machine("a choice for a program with its own malloc") else {
         return;
     };
@@ -110,7 +110,7 @@ fn explanations_show_the_entry() {
 /// Ruby disables transparent huge pages by prctl; `--thp-policy=always` ignores that.
 #[test]
 fn a_program_that_disables_thp_for_itself_falls_short() {
-    let Some(live) = machine("a ban of the program's own is predicted") else {
+    let Some(live) = machine("prediction of a program's own prctl") else {
         return;
     };
     if !live.can_use_thp() {
@@ -126,7 +126,7 @@ fn a_program_that_disables_thp_for_itself_falls_short() {
     let ran = place.run(&lifted);
     assert!(!ran.out.contains(ban), "{ran:?}");
     assert!(ran.out.contains("anon     default  transparent"), "{ran:?}");
-    // A start does not warn: the library does, once it happens.
+    // hugectl does not warn at a start: the library warns after the prctl.
     let ran = place.run(&["--anon", "ruby"]);
     assert!(!ran.err.contains(ban), "{ran:?}");
 }
@@ -154,7 +154,7 @@ fn auto_is_only_for_started_programs() {
 }
 
 /// Installed programs and the names of their entries.
-const REAL: [(&str, &str); 7] = [
+const INSTALLED: [(&str, &str); 7] = [
     ("java", "Java"),
     ("node", "Node.js"),
     ("php", "PHP"),
@@ -170,7 +170,7 @@ fn programs_as_they_are_installed_are_known() {
         .find(|(name, _)| name == "PATH")
         .unwrap();
     let path = format!("{}:/usr/sbin", Path::new(&path).display());
-    for (program, known) in REAL {
+    for (program, known) in INSTALLED {
         if !programs(&format!("{program} is known"), &[program]) {
             continue;
         }
