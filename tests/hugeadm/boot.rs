@@ -116,8 +116,8 @@ fn gigantic_pages_become_kernel_parameters() {
     let dir = machine(&["lib/systemd/systemd"]);
     let ran = hugeadm(dir.path(), &pools);
     assert_eq!(ran.status, 0, "{ran:?}");
-    let told = format!("{words}\n  add them to the boot loader's configuration");
-    assert!(ran.err.contains(&told), "{ran:?}");
+    let message = format!("{words}\n  add them to the boot loader's configuration");
+    assert!(ran.err.contains(&message), "{ran:?}");
     // No advice if the kernel command line has them already.
     fs::write(dir.path().join("proc/cmdline"), words).unwrap();
     let ran = hugeadm(dir.path(), &pools);

@@ -60,7 +60,7 @@ fn findings(dir: &Path) -> Vec<Value> {
 }
 
 /// Checks that the changes cause the finding, and that its command works.
-fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found) {
+fn check_finding(machine: &str, changes: &[Change], (about, fact, command): Found) {
     let dir = tree::machine(machine);
     let it = |finding: &Value| {
         let begins = finding["fact"].as_str().unwrap().starts_with(fact);
@@ -82,9 +82,9 @@ fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found)
     }
 }
 
-fn all_found(cases: &[Case]) {
+fn check_findings(cases: &[Case]) {
     for (machine, changes, found) in cases {
-        found_after(machine, changes, *found);
+        check_finding(machine, changes, *found);
     }
 }
 
@@ -141,7 +141,7 @@ const POOLS: &[Case] = &[
 
 #[test]
 fn pools() {
-    all_found(POOLS);
+    check_findings(POOLS);
 }
 
 /// Facts without a command.
@@ -255,7 +255,7 @@ const MOUNTED: &[Case] = &[(
 
 #[test]
 fn mounts() {
-    all_found(MOUNTED);
+    check_findings(MOUNTED);
 }
 
 const LIMITS: &[Case] = &[
@@ -281,7 +281,7 @@ const LIMITS: &[Case] = &[
 
 #[test]
 fn shared_memory_and_limits() {
-    all_found(LIMITS);
+    check_findings(LIMITS);
 }
 
 const TRANSPARENT: &[Case] = &[
@@ -338,7 +338,7 @@ const TRANSPARENT: &[Case] = &[
 
 #[test]
 fn transparent_huge_pages() {
-    all_found(TRANSPARENT);
+    check_findings(TRANSPARENT);
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl World {
     }
 
     /// Removes the last line with this text from a table.
-    fn cut(&self, file: &'static str, text: &str) {
+    fn remove_line(&self, file: &'static str, text: &str) {
         let path = KPath::from(file);
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();
         let mut lines: Vec<&str> = table.lines().collect();
@@ -192,7 +192,7 @@ impl Effects for World {
 
     fn unmount(&mut self, point: &Path) -> io::Result<()> {
         self.call("unmount", point.display())?;
-        self.cut("/proc/self/mountinfo", &format!(" {} ", point.display()));
+        self.remove_line("/proc/self/mountinfo", &format!(" {} ", point.display()));
         Ok(())
     }
 
@@ -211,7 +211,7 @@ impl Effects for World {
         self.call("swap_off", swap.path.display())?;
         let path = swap.path.display().to_string();
         if self.now().swaps.iter().any(|used| used.path == swap.path) {
-            self.cut("/proc/swaps", &path);
+            self.remove_line("/proc/swaps", &path);
         }
         if swap.size.is_some() {
             self.paths.remove(&swap.path);

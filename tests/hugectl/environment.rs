@@ -208,7 +208,7 @@ fn variables_equal_those_of_libhugetlbfs() {
             let done = place.shell(&format!("{tool} --dry-run {options} true 2>/dev/null"));
             let lines = done.out.lines().filter(|line| line.starts_with("HUGETLB_"));
             let lines = lines.filter(|line| !OURS.iter().any(|name| line.starts_with(name)));
-            // Ours does not set the default.
+            // Our hugectl does not set the default.
             let lines = lines.filter(|line| *line != "HUGETLB_VERBOSE='2'");
             lines.map(str::to_owned).collect()
         };

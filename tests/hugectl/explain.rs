@@ -36,11 +36,11 @@ fn examine(place: &world::Place<'_>, situation: &Situation) {
         let first = answer.rungs(segment).first().cloned();
         assert_eq!(first.as_deref(), Some(*rung), "{name}: {answer:?}");
     }
-    let is_told = |answer: &Answer| answer.shortfall(situation.fact).is_some();
+    let is_predicted = |answer: &Answer| answer.shortfall(situation.fact).is_some();
     let expected = !situation.fact.is_empty();
-    assert_eq!(is_told(&answer), expected, "{name}: {answer:?}");
-    for text in situation.besides {
-        assert!(answer.is_said(text), "{name}: {text}: {answer:?}");
+    assert_eq!(is_predicted(&answer), expected, "{name}: {answer:?}");
+    for text in situation.messages {
+        assert!(answer.has_message(text), "{name}: {text}: {answer:?}");
     }
     place.check_cause(&answer, situation);
     let ran = place.run(situation.before);
@@ -57,7 +57,10 @@ fn examine(place: &world::Place<'_>, situation: &Situation) {
     };
     place.shell(&command);
     let mended = place.explain(before);
-    assert!(!is_told(&mended), "{name}, mended by {command}: {mended:?}");
+    assert!(
+        !is_predicted(&mended),
+        "{name}, mended by {command}: {mended:?}"
+    );
     let ran = place.run(before);
     assert_eq!(ran.status, 0, "{name}, mended: {ran:?}");
     place.compare(&mended, &ran, name);

@@ -97,7 +97,7 @@ const MANUAL_CHANGES: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn a_change_by_hand_is_found_and_taken_back_on_every_machine() {
+fn manual_changes_are_found_and_reverted_on_every_machine() {
     for name in tree::machines() {
         let world = World::new(&name);
         let before = world.snapshot();

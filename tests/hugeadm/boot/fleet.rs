@@ -78,7 +78,7 @@ fn the_ansible_role_is_idempotent_and_supports_check_mode() {
     let ran = command.ran();
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("+min = 80"), "no diff: {}", ran.out);
-    // The pool's sizes, and the numbers of tasks that changed something or, in check mode, would.
+    // Pool sizes, and numbers of tasks with changes (in check mode: with changes to make).
     let lines = ran.out.lines().filter_map(|line| {
         let recap = line
             .split("changed=")

@@ -26,8 +26,8 @@ nodes = {1 = 1}
 const STATE: &str = "systemctl show -P ActiveState hugetools";
 const LOG: &str = "journalctl --no-pager -o cat -u hugetools";
 
-fn out(answers: &[Ran]) -> Vec<&str> {
-    answers.iter().map(|ran| ran.out.trim_end()).collect()
+fn out(results: &[Ran]) -> Vec<&str> {
+    results.iter().map(|ran| ran.out.trim_end()).collect()
 }
 
 #[test]
@@ -55,22 +55,22 @@ fn a_file_is_exact_before_a_service_starts_and_a_shortage_fails_the_unit() {
         "grep -c ' /var/lib/hugetlbfs/global/pagesize-2MB hugetlbfs ' /proc/mounts",
         "hugeadm --check",
     ];
-    // On the console, a terminal, hugeadm confirms changes: only ends of outputs are compared.
+    // The console is a terminal, so hugeadm confirms changes. Only ends of outputs are compared.
     let uninstall =
         "hugeadm --uninstall-boot && hugeadm --uninstall-boot && ls /etc/systemd/system";
     let restart = format!("cat /too-much >{FILE}; systemctl restart hugetools");
     let relax = format!("echo 'essential = false' >>{FILE}; systemctl restart hugetools");
     let short = [&restart, STATE, LOG, &relax, STATE, LOG, uninstall];
-    let answers = guest.run(&[&exact[..], &short].concat());
+    let results = guest.run(&[&exact[..], &short].concat());
     let ends = ["17\n5", "active", "enabled", "1", ""];
-    for (answer, end) in out(&answers).into_iter().zip(ends) {
-        assert!(answer.ends_with(end), "{end}: {answers:#?}");
+    for (answer, end) in out(&results).into_iter().zip(ends) {
+        assert!(answer.ends_with(end), "{end}: {results:#?}");
     }
-    assert_eq!(answers[4].out, "", "no difference: {answers:#?}");
-    let short = out(&answers[exact.len()..]);
-    assert_eq!([short[1], short[4]], ["failed", "active"], "{answers:#?}");
+    assert_eq!(results[4].out, "", "no difference: {results:#?}");
+    let short = out(&results[exact.len()..]);
+    assert_eq!([short[1], short[4]], ["failed", "active"], "{results:#?}");
     let figures = |log: &str| log.matches("asked 1, got 0").count();
-    assert_eq!(figures(short[2]), 1, "{answers:#?}");
-    assert_eq!(figures(short[5]), 2, "{answers:#?}");
-    assert!(short[6].ends_with("sysinit.target.wants"), "{answers:#?}");
+    assert_eq!(figures(short[2]), 1, "{results:#?}");
+    assert_eq!(figures(short[5]), 2, "{results:#?}");
+    assert!(short[6].ends_with("sysinit.target.wants"), "{results:#?}");
 }

@@ -7,7 +7,7 @@ use super::{ARM, NODES, SMALL, document};
 use crate::support::tree;
 
 /// Returns facts and consequences on a machine with this command line.
-fn told(machine: &str, line: &str) -> String {
+fn findings(machine: &str, line: &str) -> String {
     let dir = tree::machine(machine);
     let path = dir.path().join("proc/cmdline");
     let file = OpenOptions::new()
@@ -56,15 +56,15 @@ fn the_command_line_of_the_kernel_is_compared() {
             "asks for 80 pages of 2MB, but the pool's minimum is 74",
         ),
     ] {
-        let told = told(machine, line);
-        assert!(told.contains(fact), "{line}: {told}");
+        let findings = findings(machine, line);
+        assert!(findings.contains(fact), "{line}: {findings}");
     }
     for line in [
         "ro quiet",
         "hugepages=74",
         "hugepagesz=2M hugepages=0:64,3:10 hugepagesz=1G",
     ] {
-        let told = told(NODES, line);
-        assert!(!told.contains("command line"), "{line}: {told}");
+        let findings = findings(NODES, line);
+        assert!(!findings.contains("command line"), "{line}: {findings}");
     }
 }

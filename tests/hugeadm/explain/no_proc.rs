@@ -23,17 +23,18 @@ fn without_proc_and_sys_there_are_no_claims() {
     for option in ["--explain", "--pool-list", "--thp-always"] {
         let ran = run(&format!("\"$HUGEADM\" {option}"));
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{option}: {ran:?}");
-        let told = format!(
+        let error = format!(
             "{unseen}: the state of huge pages is unknown\n  \
              mount -t proc proc /proc; mount -t sysfs sysfs /sys\n"
         );
-        assert!(ran.err.ends_with(&told), "{option}: {ran:?}");
+        assert!(ran.err.ends_with(&error), "{option}: {ran:?}");
     }
     let ran = run("\"$PAGESIZE\" --huge-only");
     assert!(ran.status == 1 && ran.err.contains(unseen), "{ran:?}");
     let ran = run("\"$PAGESIZE\" --json");
     assert!(ran.status == 1 && ran.out.contains(unseen), "{ran:?}");
     let ran = run("\"$HUGECTL\" --status 1");
-    let told = "process 1 cannot be looked at: /proc is not mounted here; mount -t proc proc /proc";
-    assert!(ran.status == 125 && ran.err.contains(told), "{ran:?}");
+    let error =
+        "process 1 cannot be looked at: /proc is not mounted here; mount -t proc proc /proc";
+    assert!(ran.status == 125 && ran.err.contains(error), "{ran:?}");
 }

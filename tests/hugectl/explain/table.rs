@@ -9,7 +9,7 @@ pub(super) enum Mend {
     Advice,
     /// By the suggested command, as root.
     Command,
-    /// By starting hugectl with these words in front instead.
+    /// By starting hugectl behind these words.
     Before(&'static str),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Situation {
     /// Part of the predicted shortfall; empty if there is none.
     pub(super) fact: &'static str,
     /// Parts of errors, warnings and notes.
-    pub(super) besides: &'static [&'static str],
+    pub(super) messages: &'static [&'static str],
     pub(super) mend: Mend,
 }
 
@@ -55,7 +55,7 @@ const PLAIN: Situation = Situation {
     status: 3,
     rungs: &[],
     fact: "",
-    besides: &[],
+    messages: &[],
     mend: Mend::Command,
 };
 
@@ -169,7 +169,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--data DIR/early",
         status: 0,
         rungs: &[("data", "pool"), ("bss", "pool")],
-        besides: &["threads before the program begins"],
+        messages: &["threads before the program begins"],
         mend: Mend::No,
         ..PLAIN
     },
@@ -231,7 +231,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         before: NOBODY,
         line: "--data DIR/unreadable",
         status: 125,
-        besides: &["cannot be told: permission denied (EACCES)"],
+        messages: &["cannot be told: permission denied (EACCES)"],
         mend: Mend::No,
         ..PLAIN
     },

@@ -87,7 +87,7 @@ impl Answer {
     }
 
     /// Whether an error, a warning or a note contains a text.
-    pub(super) fn is_said(&self, text: &str) -> bool {
+    pub(super) fn has_message(&self, text: &str) -> bool {
         let texts = ["errors", "warnings", "notes"].map(|key| self.document[key].to_string());
         texts.concat().contains(text)
     }
@@ -359,7 +359,7 @@ impl Place<'_> {
             let is_as_predicted = match (segment, first.as_str()) {
                 (_, "unknown") => true,
                 // Whether a thread runs already is unpredictable; the library warns.
-                ("data" | "bss", _) if done.err.contains(THREADS) => answer.is_said("threads"),
+                ("data" | "bss", _) if done.err.contains(THREADS) => answer.has_message("threads"),
                 // shmget may fail where mmap does not.
                 ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
                 ("heap" | "shm", _) if resident < 1 << 20 => true,

@@ -144,7 +144,7 @@ const NODE_3: &str = "/sys/devices/system/node/node3/hugepages/hugepages-2048kB/
 
 /// The pool of one node is changed by hand; the whole pool changes with it.
 #[test]
-fn a_node_changed_by_hand_is_found() {
+fn a_manual_change_of_a_node_is_found() {
     let mut world = machine(NODES, |sim| sim);
     let before = state(&world);
     let saved = save::text(&world.now());
@@ -179,9 +179,8 @@ fn a_shortage_counts_if_the_pool_is_essential() {
     }
 }
 
-/// `try = "hard"` retries after pauses.
 #[test]
-fn a_pool_may_be_tried_hard() {
+fn try_hard_retries_after_pauses() {
     for (keys, pauses) in [("", 0), ("try = \"hard\"\n", 5)] {
         let mut world = machine(NODES, |sim| sim.room(None, size("2M"), 80));
         let plan = planned(
@@ -311,7 +310,7 @@ fn files_of_the_directory_add_keys() {
         assert_eq!(request(&other, "db1").unwrap().pool_min.len(), 1);
         assert!(request(&other, "web7").is_err());
     }
-    // Words first: a mode of transparent huge pages makes the kernel raise vm.min_free_kbytes.
+    // THP modes precede numbers, since a THP mode makes the kernel raise vm.min_free_kbytes.
     let min_free = ("a.toml", "[memory]\nmin_free = \"64MB\"\n");
     let both = sources(&[min_free, ("b.toml", "[thp]\nenabled = \"never\"\n")]);
     let found = requests::request(&both, &now, None, &mut world).unwrap();
