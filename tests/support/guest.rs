@@ -52,8 +52,8 @@ pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     }
 }
 
-/// Returns a machine with the kernel that is named by a variable such as `HUGETOOLS_OLD_KERNEL`, or reports a
-/// skipped test. In CI that is no failure, since the kernel's download may fail.
+/// Returns a machine whose kernel is named by a variable such as `HUGETOOLS_OLD_KERNEL`, or reports
+/// a skipped test. In CI that is no failure, since the kernel's download may fail.
 pub(crate) fn guest_with_kernel_of(
     variable: &str,
     test: &str,

@@ -1,6 +1,6 @@
 //! Saves the pools and settings of the running machine, and restores them even if the test fails.
-//! Turns off new swap and removes new mounts and files below our directories. Of deleted files, only
-//! records are recreated.
+//! Turns off new swap and removes new mounts and files below our directories. Recreates deleted
+//! records only.
 #![expect(clippy::disallowed_methods, reason = "restores hugeadm's records")]
 
 use std::collections::BTreeSet;

@@ -54,7 +54,7 @@ impl Running {
         let _ = self.child.stdin.as_mut().unwrap().write_all(b"\n");
     }
 
-    /// Sends a line, closes the input and waits for the end. The output lacks the lines already read.
+    /// Sends a line, closes the input and waits for the end. Returns the output not yet read.
     pub(crate) fn end(mut self) -> Ran {
         self.send_line();
         drop(self.child.stdin.take());

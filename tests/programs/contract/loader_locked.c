@@ -1,6 +1,6 @@
 /* During a fork a thread holds the loader's lock, in a callback of dl_iterate_phdr. glibc's fork
-   doesn't reset that lock in the child, so our library must not take it in any call there. `held`: the
-   callback waits for a mutex while its owner makes such calls. */
+   doesn't reset that lock in the child, so our library must not take it in any call there.
+   `held`: the callback waits for a mutex while its owner makes such calls. */
 #include "contract.h"
 #include <link.h>
 
