@@ -151,6 +151,7 @@ fn in_a_limited_group_a_keyed_segment_is_neither_tried_nor_removed() {
     let mut outside = Command::new(hugectl);
     let made = outside.args(["--shm", "python3", "-c", GET]).ran();
     let found = group.enter(&strace).ran();
+    assert_ne!(made.out, "-1\n", "{made:?}");
     assert_eq!(made.out, found.out, "{made:?} {found:?}");
 }
 

@@ -107,10 +107,11 @@ pub(super) fn make_replaceable(
 
 /// Forgets the huge pages of a part where something else is mapped now, if the table has room.
 pub(super) fn forget(table: &mut LockedTable, region: Region, part: &Range<usize>) {
-    if table.has_slots(2) {
-        let start = part.start - (part.start - region.base) % region.page;
-        let end = region.base + (part.end - region.base).next_multiple_of(region.page);
-        let piece = table.isolate(region, &(start..end));
+    let start = part.start - (part.start - region.base) % region.page;
+    let end = region.base + (part.end - region.base).next_multiple_of(region.page);
+    let pages = start..end;
+    if pages == region.mapped() || table.has_slots(2) {
+        let piece = table.isolate(region, &pages);
         table.update(piece.base, None);
     }
 }
