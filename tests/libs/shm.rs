@@ -10,8 +10,8 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, Run, tool};
 
 /// The modes of `shared`.
-const MODES: [&str; 9] = [
-    "whole", "parts", "ends", "remap", "holes", "forked", "threads", "others", "segment",
+const MODES: [&str; 10] = [
+    "whole", "parts", "ends", "remap", "holes", "forked", "threads", "others", "segment", "zero",
 ];
 
 fn shared(options: &[&str], libc: Libc, mode: &str) -> Option<Ran> {
@@ -42,7 +42,7 @@ fn every_call_works_on_pages_of_the_pool() {
         let Some(ran) = shared(&["--shm"], libc, mode) else {
             return;
         };
-        if matches!(mode, "whole" | "segment") {
+        if matches!(mode, "whole" | "segment" | "zero") {
             assert_eq!(huge_kb(&ran), 10 << 10, "{libc:?} {mode}: {ran:?}");
         }
         assert_eq!(live.wait_for_free_pages(40), 40, "{libc:?} {mode}");
@@ -59,7 +59,7 @@ fn without_a_pool_base_pages_follow_and_are_reported() {
         let Some(ran) = shared(&["--shm"], Libc::Glibc, mode) else {
             return;
         };
-        if matches!(mode, "whole" | "segment") {
+        if matches!(mode, "whole" | "segment" | "zero") {
             assert_eq!(huge_kb(&ran), 0, "{mode}: {ran:?}");
             assert!(ran.err.contains("--pool-pages-min"), "{ran:?}");
             assert_eq!(ran.err.lines().count(), 1, "{ran:?}");

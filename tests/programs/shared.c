@@ -3,6 +3,7 @@
    shared MODE */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,9 +19,13 @@
 
 static const size_t len = (9ul << 20) + 3 * PAGE;
 
+/* A descriptor of /dev/zero: another way to map anonymous memory. */
+static int zero_fd = -1;
+
 static uint64_t *map(size_t n)
 {
-	uint64_t *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int anonymous = zero_fd < 0 ? MAP_ANONYMOUS : 0;
+	uint64_t *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | anonymous, zero_fd, 0);
 
 	CHECK(p != MAP_FAILED);
 	return p;
@@ -104,6 +109,13 @@ static void whole(void)
 	CHECK(mlock(p, len) == 0 && munlock(p, len) == 0);
 	CHECK(munmap(p, len) == 0);
 	CHECK(fault((char *)p) == SIGSEGV && fault((char *)p + len - 1) == SIGSEGV);
+}
+
+static void zero(void)
+{
+	zero_fd = open("/dev/zero", O_RDWR);
+	CHECK(zero_fd >= 0);
+	whole();
 }
 
 /* Parts, before any fork. */
@@ -308,6 +320,7 @@ int main(int argc, char **argv)
 	} modes[] = {
 		{"whole", whole}, {"parts", parts}, {"ends", ends}, {"remap", remap}, {"holes", holes},
 		{"forked", forked}, {"threads", threads}, {"others", others}, {"segment", segment},
+		{"zero", zero},
 	};
 	struct sigaction action = {.sa_handler = on_fault};
 	size_t i;

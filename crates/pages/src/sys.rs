@@ -29,8 +29,8 @@ pub use call::{
 pub use clock::{coarse_now, now, since_boot, wall_clock};
 pub use dir::{Dir, DirAccess, FileVersion, make_dir};
 pub use file::{
-    File, identity, identity_of, inode, is_file_or_memory_device, link_count, open_flags, read_at,
-    read_link, tmpfs_device, write, write_quietly,
+    File, identity, identity_of, inode, is_dev_zero, is_file_or_memory_device, link_count,
+    open_flags, read_at, read_link, tmpfs_device, write, write_quietly,
 };
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{

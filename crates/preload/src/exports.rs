@@ -35,7 +35,8 @@ unsafe extern "C" fn mmap(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    if let Some(pages) = map_shared::pages_for(addr as usize, len, prot, flags, offset) {
+    if let Some(pages) = map_shared::pages_for(addr as usize, len, prot, flags, fd, offset) {
+        let flags = flags | libc::MAP_ANONYMOUS;
         return sys::c_address(map_shared::map(len, prot, flags, pages));
     }
     let call = anon::Call {

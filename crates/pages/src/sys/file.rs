@@ -234,6 +234,13 @@ pub fn tmpfs_device(fd: c_int) -> Option<(u64, u64)> {
     Some((libc::major(device).into(), libc::minor(device).into()))
 }
 
+/// Whether a descriptor is of `/dev/zero`.
+pub fn is_dev_zero(fd: c_int) -> bool {
+    status(fd).is_some_and(|stat| {
+        stat.st_mode & libc::S_IFMT == libc::S_IFCHR && stat.st_rdev == libc::makedev(1, 5)
+    })
+}
+
 /// `fstat(2)`; `None` if the descriptor is closed or a filter forbids the call.
 pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     // SAFETY: all bits zero are a valid stat.

@@ -33,19 +33,25 @@ const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 const HANDLED_FLAGS: c_int =
     SHARED_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_STACK;
 
-/// Returns the page setting for an `mmap` call. `None`: the call goes to the kernel.
+/// Returns the page setting for an `mmap` call that the kernel would serve with shared anonymous
+/// memory. `None`: the call goes to the kernel.
 pub fn pages_for(
     addr: usize,
     len: usize,
     prot: c_int,
     flags: c_int,
+    fd: c_int,
     offset: libc::off_t,
 ) -> Option<Pages> {
     let pages = config::get().shm?;
-    let is_handled = flags & SHARED_ANONYMOUS == SHARED_ANONYMOUS && flags & !HANDLED_FLAGS == 0;
+    let is_handled = flags & libc::MAP_SHARED != 0 && flags & !HANDLED_FLAGS == 0;
     let is_data = prot & libc::PROT_EXEC == 0 && prot & libc::PROT_WRITE != 0;
     // The kernel ignores an aligned offset and rejects others: leave both to it.
-    (is_handled && is_data && addr == 0 && len > 0 && offset == 0).then_some(pages)
+    let is_new = addr == 0 && len > 0 && offset == 0;
+    // As in Kamailio: shared memory of /dev/zero is anonymous.
+    let is_zero = || len >= facts::thp_size() && sys::is_dev_zero(fd);
+    (is_handled && is_data && is_new && (flags & libc::MAP_ANONYMOUS != 0 || is_zero()))
+        .then_some(pages)
 }
 
 /// Size of the huge pages for shared memory. `None` under the program's own seccomp filter, which
@@ -55,7 +61,7 @@ pub fn huge_size(pages: Pages) -> Option<usize> {
     page_sizes::asked_size(pages).filter(|_| can_step_down)
 }
 
-/// Maps shared memory for the program.
+/// Maps shared anonymous memory for the program.
 ///
 /// # Errors
 /// The error for huge pages if no fallback is allowed, otherwise the error for ordinary memory.
