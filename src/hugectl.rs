@@ -272,8 +272,9 @@ fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     }
     let text = emit::text(&emit, &findings, &plan)?;
     say(&plan.notes, findings.verbosity);
-    let warnings: Vec<Note> = emit::warnings(&emit).map(Note::warning).collect();
-    say(&warnings, findings.verbosity);
+    if let Some(warning) = emit::warning(&emit) {
+        say(&[Note::warning(warning)], findings.verbosity);
+    }
     print(&text).map(|()| 0)
 }
 

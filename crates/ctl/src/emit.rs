@@ -64,25 +64,10 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     })
 }
 
-/// Returns what the settings do not reach, or reach unasked.
-pub fn warnings(emit: &Emit) -> impl Iterator<Item = String> {
-    [postgres_starter(emit), requirement(emit)]
-        .into_iter()
-        .flatten()
-}
-
-/// Warns that health probes and scripts of the service have the requirement, too.
-fn requirement(emit: &Emit) -> Option<String> {
-    (emit.run.require.is_any() && emit.run.only.is_none()).then(|| {
-        "--require holds for every program of the service: a probe or a script that falls short \
-         ends with status 125; to restrict it to the server: --only=NAME"
-            .to_owned()
-    })
-}
-
 /// Warns about Debian's starter for PostgreSQL, which drops the environment. Debian's
 /// `postgresql.service` itself starts nothing.
-fn postgres_starter(emit: &Emit) -> Option<String> {
+#[must_use]
+pub fn warning(emit: &Emit) -> Option<String> {
     let unit = emit.name.as_deref()?.to_string_lossy();
     if emit.kind != EmitKind::Systemd {
         return None;
