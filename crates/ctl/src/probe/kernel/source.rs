@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use hugetools_contract::ladder::{self, Rest};
 use hugetools_model::hugetlb::node::{self, NodeId};
 use hugetools_model::hugetlb::pool::{self, Pool};
-use hugetools_model::machine::MEMINFO;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 
-use super::hidden_settings;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::shortfall::Shortfall;
 use crate::sys;
@@ -23,8 +21,6 @@ pub(crate) struct Source {
     pub(crate) limit: Option<Limit>,
     /// The pool's pages on the nodes of the process; `None` if these are all nodes, or unknown.
     pub(crate) share: Option<Share>,
-    /// Whether the pool's files are hidden: its figures are those of `/proc/meminfo`.
-    pub(crate) is_hidden: bool,
 }
 
 /// The free pages of a pool on some nodes.
@@ -99,19 +95,14 @@ impl Source {
     /// that grows, advice on the number.
     pub(crate) fn remedy(&self, short: Shortfall, pages: u64) -> Shortfall {
         let size = self.pool.size;
-        let reserved = |name: &str| match self.pool.reserved.get() {
-            0 => self.pool.free.to_string(),
-            reserved => format!("{} ({name} {reserved})", self.pool.free),
-        };
         let short = match self.short_share() {
             Some(share) => short.source(share.file(size), share.free),
-            None if self.is_hidden => {
-                let free = reserved("HugePages_Rsvd:");
-                short.source(MEMINFO, format!("HugePages_Free: {free}"))
-            }
             None => short.source(
                 pool::pool_dir(size).join("free_hugepages"),
-                reserved("resv_hugepages"),
+                match self.pool.reserved.get() {
+                    0 => self.pool.free.to_string(),
+                    reserved => format!("{} (resv_hugepages {reserved})", self.pool.free),
+                },
             ),
         };
         if !short.subject.is_of_file() {
@@ -159,7 +150,6 @@ pub(super) fn read(
         pool,
         limit: None,
         share: None,
-        is_hidden: root.is_live() && hidden_settings(root).is_some(),
     };
     let may_ask = root.is_live() && filter.policy != Answer::Kills;
     if source.pool.free > PageCount::ZERO && may_ask {
